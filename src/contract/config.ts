@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { PermissionMode } from "./permission.ts";
+
+/** A number given as text in a Worker var, with the contract's default. */
+const number = (fallback: number, min = 0) => z.coerce.number({ error: "must be a number" }).min(min).default(fallback);
+const integer = (fallback: number, min = 0) =>
+  z.coerce.number({ error: "must be an integer" }).int().min(min).default(fallback);
+const flag = z
+  .union([z.boolean(), z.enum(["true", "false", "1", "0", ""])])
+  .default(false)
+  .transform((value) => value === true || value === "true" || value === "1");
+const text = z.string().optional();
+
+/** Every setting of a deployment that is a plain value, with its default: the one place (G-1, G-2, H-15). */
+export const Config = z.object({
+  BEARER_TOKEN: text,
+  ALLOW_ANONYMOUS: flag,
+  CORS_ORIGINS: z.string().default(""),
+  /** Requests per minute and client; 0 = off. */
+  RATE_LIMIT_PER_MINUTE: integer(60),
+  /** Header that names the client; empty: one shared bucket (for runs behind no Cloudflare). */
+  CLIENT_IP_HEADER: z.string().default("CF-Connecting-IP"),
+  MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1),
+  MAX_PROMPT_CHARS: integer(100_000, 1),
+  MAX_TURNS: integer(50, 1),
+  MAX_OUTPUT_TOKENS: integer(8_192, 1),
+  PERMISSION_TIMEOUT_SECONDS: number(300),
+  PERMISSION_MODE: PermissionMode.default("default"),
+  KEEPALIVE_SECONDS: number(15, 0.05),
+  HEARTBEAT_SECONDS: number(20, 0.1),
+  UPSTREAM_IDLE_SECONDS: number(60, 0.05),
+  UPSTREAM_FIRST_EVENT_SECONDS: number(300, 0.05),
+  UPSTREAM_TOTAL_SECONDS: number(1_800, 0.05),
+  /** Tries of one model call, the first one included. */
+  UPSTREAM_TRIES: integer(4, 1),
+  /** Longest wait a provider's Retry-After may ask for, seconds. */
+  RETRY_AFTER_MAX_SECONDS: number(60),
+  TOOL_OUTPUT_MAX_BYTES: integer(100 * 1024, 1024),
+  TOOL_TIMEOUT_SECONDS: number(120, 0.05),
+  TOOL_TIMEOUT_MAX_SECONDS: number(600, 0.05),
+  MAX_PARALLEL_TOOLS: integer(4, 1),
+  /** Bytes of all files of one session's virtual workspace. */
+  WORKSPACE_MAX_BYTES: integer(256 * 1024 * 1024, 1024),
+  RUN_MAX_RESTARTS: integer(5),
+  ENCRYPTION_KEY: text,
+  DEFAULT_PROVIDER: text,
+  DEFAULT_MODEL: text,
+  MODEL_MAIN: text,
+  MODEL_FAST: text,
+  MODEL_THINKING: text,
+  MODEL_OVERRIDES: text,
+  ALLOWED_MODELS: text,
+  ALLOW_REQUEST_BASE_URL: flag,
+  ALLOWED_DOMAINS: z.string().default(""),
+  SYSTEM_PROMPT: text,
+});
+export type Config = z.infer<typeof Config>;

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { FailureCategory } from "./failure.ts";
+
+/**
+ * Events of a run as they stand in the SSE stream and in the event table (E-1 … E-17). `type` is the SSE event name and
+ * is not repeated in the data. Emitted events are not parsed on the hot path; tests parse every one.
+ */
+const tokens = z.number().int().nonnegative();
+export const DoneReason = z.enum([
+  "end_turn",
+  "stop_sequence",
+  "max_turns",
+  "max_tokens",
+  "refusal",
+  "cancelled",
+  "budget",
+]);
+export type DoneReason = z.infer<typeof DoneReason>;
+
+const Input = z.record(z.string(), z.unknown());
+
+export const EngineEvent = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text_delta"), text: z.string() }),
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({ type: z.literal("thinking_delta"), text: z.string() }),
+  z.object({ type: z.literal("thinking"), text: z.string() }),
+  z.object({ type: z.literal("tool_use"), id: z.string(), tool_name: z.string(), input: Input }),
+  z.object({
+    type: z.literal("tool_result"),
+    id: z.string(),
+    tool_name: z.string(),
+    output: z.string(),
+    is_error: z.boolean(),
+  }),
+  z.object({
+    type: z.literal("tool_progress"),
+    id: z.string(),
+    tool_name: z.string(),
+    progress: z.number().min(0).max(1),
+    detail: z.string(),
+  }),
+  z.object({
+    type: z.literal("permission_request"),
+    id: z.string(),
+    tool_name: z.string(),
+    input: Input,
+    message: z.string(),
+    tool_call_id: z.string(),
+    /** RFC 3339; after it the request is denied by itself. */
+    expires_at: z.string(),
+  }),
+  z.object({ type: z.literal("turn_start"), turn_number: z.number().int().positive(), model: z.string() }),
+  z.object({
+    type: z.literal("turn_end"),
+    turn_number: z.number().int().positive(),
+    input_tokens: tokens,
+    output_tokens: tokens,
+    cache_read_tokens: tokens,
+    cache_write_tokens: tokens,
+    cost_usd: z.number(),
+  }),
+  z.object({ type: z.literal("turn_restart"), turn_number: z.number().int().positive(), reason: z.string() }),
+  z.object({
+    type: z.literal("done"),
+    total_input_tokens: tokens,
+    total_output_tokens: tokens,
+    total_tokens: tokens,
+    cache_read_tokens: tokens,
+    cache_write_tokens: tokens,
+    cost_usd: z.number(),
+    turn_count: z.number().int().nonnegative(),
+    stop_reason: DoneReason,
+  }),
+  z.object({
+    type: z.literal("error"),
+    error: z.string(),
+    category: FailureCategory,
+    retryable: z.boolean(),
+    hint: z.string().optional(),
+  }),
+  z.object({ type: z.literal("queued"), position: z.number().int().positive() }),
+  z.object({ type: z.literal("reset"), snapshot: z.record(z.string(), z.unknown()) }),
+]);
+export type EngineEvent = z.infer<typeof EngineEvent>;
+export type EventType = EngineEvent["type"];
+
+/** Deltas and progress: shown at once, stored coalesced. All other events are stored before they are shown. */
+export type LiveEvent = Extract<EngineEvent, { type: "text_delta" | "thinking_delta" | "tool_progress" }>;
+
+/** An event that ends a run's stream; every run has exactly one (E-12). */
+export function isTerminal(event: { readonly type: string }): boolean {
+  return event.type === "done" || event.type === "error";
+}

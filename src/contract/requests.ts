@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { SessionId } from "./ids.ts";
+import { ImageBlock } from "./messages.ts";
+import { PermissionMode } from "./permission.ts";
+
+/** A header-safe, printable name; line breaks in it would travel into requests and logs. */
+const ModelName = z
+  .string()
+  .min(1, "model must not be empty")
+  .max(256, "model must be at most 256 characters")
+  .regex(/^[^\u0000-\u0020\u007f]+$/, "model must not contain blanks or control characters");
+
+const Metadata = z.record(z.string().max(64), z.string().max(1024)).refine((m) => Object.keys(m).length <= 32, {
+  message: "metadata must have at most 32 entries",
+});
+
+/** Bodies of requests (H-2, H-3, H-6, H-7, decisions 14). `promptMax` counts Unicode code points. */
+export function runRequest(promptMax: number) {
+  return z.object({
+    prompt: z
+      .string({ error: (issue) => (issue.input === undefined ? "prompt is required" : "prompt must be a string") })
+      .min(1, "prompt is required")
+      .max(promptMax, `prompt must be at most ${promptMax} characters`),
+    model: ModelName.optional(),
+    provider: z.string().min(1).max(64).optional(),
+    system_prompt: z.string().max(promptMax, `system_prompt must be at most ${promptMax} characters`).optional(),
+    max_turns: z.number().int("max_turns must be an integer").min(1, "max_turns must be at least 1").optional(),
+    stop_sequences: z.array(z.string().min(1).max(1024)).max(16).optional(),
+    max_cost_usd: z.number().positive().optional(),
+    thinking_budget: z.number().int().nonnegative().optional(),
+    effort: z.enum(["low", "medium", "high"]).optional(),
+    fast_mode: z.boolean().optional(),
+    images: z
+      .array(ImageBlock.omit({ type: true }))
+      .max(20)
+      .optional(),
+    permission_mode: PermissionMode.optional(),
+    metadata: Metadata.optional(),
+    actor_id: z.string().max(256).optional(),
+  });
+}
+export type RunRequest = z.infer<ReturnType<typeof runRequest>>;
+
+export function messageRequest(promptMax: number) {
+  return runRequest(promptMax).extend({ on_busy: z.enum(["reject", "queue"]).optional() });
+}
+export type MessageRequest = z.infer<ReturnType<typeof messageRequest>>;
+
+export const CreateSessionRequest = z.object({ session_id: SessionId.optional() });
+export type CreateSessionRequest = z.infer<typeof CreateSessionRequest>;
+
+export const PermissionReply = z.object({
+  allow: z.boolean({
+    error: (issue) => (issue.input === undefined ? "allow is required" : "allow must be true or false"),
+  }),
+  reason: z.string().max(4096).optional(),
+});
+export type PermissionReply = z.infer<typeof PermissionReply>;
+
+export const CancelRequest = z.object({ reason: z.string().max(4096).optional() });
+export type CancelRequest = z.infer<typeof CancelRequest>;

@@ -1,0 +1,92 @@
+import type { Message } from "./messages.ts";
+import type { Answer } from "./refusal.ts";
+import type { CancelRequest, MessageRequest, PermissionReply, RunRequest } from "./requests.ts";
+
+/** Who asks: found from the bearer token; lives for one request. */
+export type Caller = {
+  readonly tenant: string;
+  readonly requestId: string;
+  /** Per-request provider choice and key (G-3); never stored in clear, logged or echoed. */
+  readonly provider?: { readonly name?: string; readonly key?: string; readonly baseUrl?: string } | undefined;
+};
+
+export type SessionInfo = { readonly session_id: string; readonly created_at: string; readonly message_count: number };
+
+export type Page<T> = { readonly data: readonly T[]; readonly next_cursor: string | null };
+
+/** A message of the history as the API shows it. */
+export type HistoryMessage = Message & { readonly id: string; readonly run_id: string; readonly created_at: string };
+
+export type OpenDecision = {
+  readonly id: string;
+  readonly kind: string;
+  readonly tool_name: string;
+  readonly tool_call_id: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly message: string;
+  readonly expires_at: string;
+};
+
+/**
+ * One connection to a session's frames: a WebSocket whose text messages are ready-made SSE text, each frame starting
+ * with `id: <seq>\n`. The far side closes it with 4000 when nothing more will come, with 4004 when the session is gone.
+ */
+export type FrameSocket = WebSocket;
+export const SOCKET_DONE = 4000;
+export const SOCKET_GONE = 4004;
+
+/** A started (or followed) run: open sockets until the stream has ended. `connect` is called again with the last id after a loss. */
+export type Feed = {
+  /** Id after which the stream begins. */
+  readonly cursor: number;
+  readonly runId: string;
+  connect(after: number): Promise<Answer<FrameSocket>>;
+};
+
+export type FileContent = { readonly kind: "file"; readonly bytes: Uint8Array };
+export type FileListing = {
+  readonly kind: "directory";
+  readonly entries: readonly { readonly name: string; readonly kind: string; readonly size: number }[];
+};
+
+/** What the HTTP surface needs of sessions. Every answer is plain data; a missing session is `not_found_error`. */
+export type SessionsPort = {
+  create(caller: Caller, id: string | undefined): Promise<Answer<{ session_id: string; created_at: string }>>;
+  info(caller: Caller, id: string): Promise<Answer<SessionInfo>>;
+  remove(caller: Caller, id: string): Promise<Answer<void>>;
+  send(caller: Caller, id: string, request: MessageRequest): Promise<Answer<Feed>>;
+  answer(caller: Caller, id: string, decisionId: string, reply: PermissionReply): Promise<Answer<void>>;
+  openDecisions(caller: Caller, id: string): Promise<Answer<readonly OpenDecision[]>>;
+  cancel(caller: Caller, id: string, request: CancelRequest): Promise<Answer<{ cancelled: boolean }>>;
+  history(
+    caller: Caller,
+    id: string,
+    page: { limit: number; cursor: string | undefined },
+  ): Promise<Answer<Page<HistoryMessage>>>;
+  readFile(caller: Caller, id: string, path: string): Promise<Answer<FileContent | FileListing>>;
+  writeFile(caller: Caller, id: string, path: string, bytes: Uint8Array): Promise<Answer<void>>;
+  removeFile(caller: Caller, id: string, path: string): Promise<Answer<void>>;
+};
+
+/**
+ * The stateless run (H-2): ready-made SSE text, ended by one terminal frame. Aborting the signal cancels the run and its
+ * upstream request. Refused before any event when the request cannot be run at all.
+ */
+export type RunnerPort = {
+  run(caller: Caller, request: RunRequest, signal: AbortSignal): Promise<Answer<AsyncIterable<string>>>;
+};
+
+/** A sliding window per key; exact across isolates (H-14). */
+export type LimiterPort = {
+  /** Counts one call. `retryAfterMs` > 0 when it is over the limit (then it is not counted). */
+  take(key: string, limit: number): Promise<{ readonly allowed: boolean; readonly retryAfterMs: number }>;
+  /** Takes back the newest call counted under the key. */
+  giveBack(key: string): Promise<void>;
+};
+
+/** Finds a tenant by its token. `undefined`: no tenant has it. Anonymous deployments have no tokens at all. */
+export type TenantsPort = {
+  /** Whether any token exists; if not, requests need none (on loopback hosts only, unless configured otherwise). */
+  readonly required: () => Promise<boolean>;
+  find(token: string): Promise<{ readonly tenant: string; readonly ratePerMinute?: number } | undefined>;
+};

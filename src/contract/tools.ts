@@ -1,0 +1,75 @@
+import type { z } from "zod";
+import type { SessionFacts, ToolFact } from "./facts.ts";
+import type { ToolResultContent } from "./messages.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** How a call of the tool is judged (S-1). */
+export type PermissionClass = "bash" | "file" | "webfetch" | "readonly" | "generic";
+
+/** What the audit calls the operation (S-4). */
+export type AuditOperation = "read" | "write" | "edit" | "execute" | "invoke";
+
+/**
+ * What happens to a call that was started and has no result when the run is picked up again: `rerun` it (only for
+ * idempotent tools), or tell the model that the outcome is `unknown`.
+ */
+export type Recovery = "rerun" | "unknown";
+
+/** Metadata every tool declares (K-1). */
+export type ToolMetadata = {
+  readonly readOnly: boolean;
+  readonly concurrencySafe: boolean;
+  readonly destructive: boolean;
+  readonly searchHint: string;
+  readonly permissionClass: PermissionClass;
+  readonly requiresCheckpoint: boolean;
+  readonly auditOperation: AuditOperation;
+  readonly recovery: Recovery;
+};
+
+/** Outgoing HTTP for tools; refuses what the egress policy refuses by throwing an `EgressRefused`-named Error. */
+export type EgressFetch = (
+  url: string,
+  init: { readonly signal: AbortSignal; readonly headers?: Record<string, string> },
+) => Promise<Response>;
+
+/** What one call may use. Everything in it belongs to this call's session. */
+export type ToolContext = {
+  readonly callId: string;
+  readonly signal: AbortSignal;
+  readonly sandbox: Sandbox;
+  /** Facts of the session before this call: working directory, files seen, todos. */
+  readonly facts: SessionFacts;
+  /** Environment of shell commands (tenant secrets by name). */
+  readonly env: Readonly<Record<string, string>>;
+  readonly fetch: EgressFetch;
+  /** Reports progress, 0..1; may be called often. */
+  progress(fraction: number, detail: string): void;
+};
+
+export type ToolOutcome = {
+  readonly content: ToolResultContent;
+  readonly isError: boolean;
+  /** What later calls must know; stored with the result. */
+  readonly facts?: readonly ToolFact[];
+};
+
+/**
+ * A tool. `run` reports what went wrong as an outcome with `isError`; it throws only for an abort of the signal or a bug
+ * (which the engine turns into an error result without details).
+ */
+export type Tool<I = unknown> = {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodType<I>;
+  readonly metadata: ToolMetadata;
+  /** What the audit names: a path, a command, a URL. */
+  resource(input: I): string;
+  run(input: I, context: ToolContext): Promise<ToolOutcome>;
+};
+
+/** The tools of a deployment, by name. */
+export type ToolSet = {
+  get(name: string): Tool | undefined;
+  list(): readonly Tool[];
+};

@@ -1,0 +1,107 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One HTTP request that reached the scripted model server. */
+export type SeenRequest = {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of foreign wires, looked into by tests
+  readonly body: any;
+  /** The caller went away before the answer was whole. */
+  aborted: boolean;
+};
+
+/** What the server does with one request. `chunks` are written one by one; `end` says how the body ends. */
+export type Reply = {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly chunks: readonly string[];
+  /** Pause between chunks, milliseconds. */
+  readonly everyMs?: number;
+  readonly end?: "close" | "abort" | "stall";
+};
+
+/**
+ * A model server on loopback that speaks whatever wire the script is written in. Scripts are named: a request is matched
+ * by the script name in its key (`key-<script>`: x-api-key, bearer token or x-goog-api-key), so that tests that run side by
+ * side never take each other's replies. The n-th request of a script gets its n-th reply; one too many gets a 500 that says so.
+ * Control over HTTP for tests inside workerd: `PUT /__script/<name>` (JSON array of replies), `GET /__seen/<name>`.
+ */
+export class ScriptedUpstream {
+  readonly #server: Server;
+  readonly #scripts = new Map<string, { replies: Reply[]; seen: SeenRequest[] }>();
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#handle(request, response));
+  }
+
+  static async start(): Promise<ScriptedUpstream> {
+    const upstream = new ScriptedUpstream();
+    await new Promise<void>((resolve) => upstream.#server.listen(0, "127.0.0.1", resolve));
+    return upstream;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  script(name: string, replies: readonly Reply[]): void {
+    this.#scripts.set(name, { replies: [...replies], seen: [] });
+  }
+
+  seen(name: string): readonly SeenRequest[] {
+    return this.#scripts.get(name)?.seen ?? [];
+  }
+
+  /** Replies not asked for yet; a finished test expects none. */
+  left(name: string): number {
+    return this.#scripts.get(name)?.replies.length ?? 0;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? "/";
+    const body = await readAll(request);
+    const control = /^\/__(script|seen|left)\/(.+)$/.exec(path);
+    if (control) return this.#control(control[1] ?? "", decodeURIComponent(control[2] ?? ""), body, response);
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
+    const key =
+      headers["x-api-key"] ?? headers["x-goog-api-key"] ?? headers.authorization?.replace(/^Bearer /, "") ?? "";
+    const script = this.#scripts.get(key.replace(/^key-/, ""));
+    const reply = script?.replies.shift();
+    const seen: SeenRequest = { path, headers, body: body === "" ? null : JSON.parse(body), aborted: false };
+    script?.seen.push(seen);
+    if (!reply) {
+      response.writeHead(500, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { type: "test_error", message: "the script has no reply left" } }));
+      return;
+    }
+    response.on("close", () => {
+      if (!response.writableFinished) seen.aborted = true;
+    });
+    response.writeHead(reply.status ?? 200, { "content-type": "text/event-stream", ...reply.headers });
+    for (const chunk of reply.chunks) {
+      if (response.destroyed) return;
+      response.write(chunk);
+      if (reply.everyMs) await new Promise((resolve) => setTimeout(resolve, reply.everyMs));
+    }
+    if (reply.end === "abort") response.destroy();
+    else if (reply.end !== "stall") response.end();
+  }
+
+  #control(verb: string, name: string, body: string, response: ServerResponse): void {
+    if (verb === "script") this.script(name, JSON.parse(body) as Reply[]);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(verb === "left" ? this.left(name) : verb === "seen" ? this.seen(name) : null));
+  }
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString("utf8");
+}

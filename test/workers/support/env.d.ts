@@ -1,0 +1,16 @@
+import type { D1Migration } from "@cloudflare/vitest-plugin";
+import type { RateLimiter, Session } from "../../../src/index.ts";
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      SESSION: DurableObjectNamespace<Session>;
+      LIMITER: DurableObjectNamespace<RateLimiter>;
+      DB: D1Database;
+      MEMORY: R2Bucket;
+      /** Address of the scripted model server. */
+      UPSTREAM: string;
+      TEST_MIGRATIONS: D1Migration[];
+    }
+  }
+}

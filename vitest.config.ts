@@ -1,0 +1,40 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+/** Three levels: `unit` in Node, `workers` inside workerd with real objects, D1 and R2, `wire` against the server as a process. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "unit", include: ["test/unit/**/*.test.ts"], environment: "node" } },
+      {
+        plugins: [
+          cloudflareTest(async ({ inject }) => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: {
+                UPSTREAM: inject("upstreamUrl"),
+                TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+                RATE_LIMIT_PER_MINUTE: "0",
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "workers",
+          include: ["test/workers/**/*.test.ts"],
+          globalSetup: ["./test/support/upstream-global.ts"],
+          setupFiles: ["./test/workers/support/setup.ts"],
+        },
+      },
+      {
+        test: {
+          name: "wire",
+          include: ["test/wire/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
