@@ -83,6 +83,8 @@ export const Entry = z.discriminatedUnion("kind", [
     denied: z.boolean().optional(),
   }),
   z.object({ kind: z.literal("turn_ended"), turn: z.number().int().positive() }),
+  /** The run was picked up again after its owner was lost (eviction, crash, deploy); counted, so that no run restarts for ever. */
+  z.object({ kind: z.literal("run_resumed") }),
   z.object({ kind: z.literal("cancel"), reason: z.string() }),
   z.object({
     kind: z.literal("run_ended"),

@@ -65,6 +65,8 @@ export type Tool<I = unknown> = {
   readonly metadata: ToolMetadata;
   /** What the audit names: a path, a command, a URL. */
   resource(input: I): string;
+  /** How long the call may take, milliseconds; the engine's default when absent. The engine adds a grace and cuts it off. */
+  timeoutMs?(input: I): number;
   run(input: I, context: ToolContext): Promise<ToolOutcome>;
 };
 

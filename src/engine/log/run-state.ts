@@ -1,0 +1,52 @@
+import type { EntryOf, RunConfig } from "../../contract/log.ts";
+import type { ToolUseBlock } from "../../contract/messages.ts";
+import type { ModelStop, Usage } from "../../contract/model.ts";
+
+/** Where one tool call of the current turn stands. What exists in one phase only lives in that phase's arm. */
+export type CallPhase =
+  | { readonly phase: "new" }
+  | { readonly phase: "asked"; readonly decisionId: string; readonly deadline: number }
+  | {
+      readonly phase: "answered";
+      readonly allow: boolean;
+      readonly reason: string;
+      readonly updatedInput: Readonly<Record<string, unknown>> | undefined;
+    }
+  | { readonly phase: "started"; readonly input: Readonly<Record<string, unknown>> }
+  | { readonly phase: "finished"; readonly result: EntryOf<"tool_finished"> };
+
+export type Call = { readonly block: ToolUseBlock; readonly at: CallPhase };
+
+export type Outcome = EntryOf<"run_ended">["outcome"];
+
+/** A run as its entries tell it. Spend, turns and restarts are sums over the log, never counters of their own. */
+export type RunState = {
+  readonly config: RunConfig;
+  /** The current turn's number; 0 before the first. */
+  readonly turn: number;
+  /** The current turn's model call: not begun, begun (or broken off), or answered. */
+  readonly call: "none" | "open" | "answered";
+  readonly stop: ModelStop | undefined;
+  readonly stopDetail: string | undefined;
+  readonly calls: readonly Call[];
+  readonly turnEnded: boolean;
+  /** Restarts of the current turn's model call. */
+  readonly turnRestarts: number;
+  /** Times the run was picked up again after its owner was lost. */
+  readonly resumes: number;
+  readonly turnUsage: Usage;
+  readonly turnCostNano: number;
+  readonly usage: Usage;
+  readonly costNano: number;
+  readonly cancelled: string | undefined;
+  readonly outcome: Outcome | undefined;
+};
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cache_read: a.cache_read + b.cache_read,
+    cache_write: a.cache_write + b.cache_write,
+  };
+}

@@ -1,0 +1,75 @@
+import type { EntryOf } from "../contract/log.ts";
+import type { Tool, ToolOutcome } from "../contract/tools.ts";
+import { capOutput } from "./cap-output.ts";
+import type { EngineDeps } from "./deps.ts";
+import type { SessionFold } from "./log/fold.ts";
+
+export type Runnable = {
+  readonly callId: string;
+  readonly tool: Tool;
+  readonly input: Readonly<Record<string, unknown>>;
+};
+
+/**
+ * Runs one tool call to its stored shape. Settles within the tool's own limit plus a grace by the host's clock, whatever
+ * the tool does; a late answer is dropped. Throws only when `signal` aborts.
+ */
+export async function runCall(
+  call: Runnable,
+  fold: SessionFold,
+  deps: EngineDeps,
+  signal: AbortSignal,
+  progress: (fraction: number, detail: string) => void,
+): Promise<EntryOf<"tool_finished">> {
+  const stop = new AbortController();
+  const both = AbortSignal.any([signal, stop.signal]);
+  const limit = (call.tool.timeoutMs?.(call.input) ?? deps.limits.toolTimeoutMs) + deps.limits.toolGraceMs;
+  const timer = new AbortController();
+  const work = settle(call, fold, deps, both, progress);
+  const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome => {
+    signal.throwIfAborted();
+    deps.observe("tool_timed_out", { tool: call.tool.name, limit_ms: limit });
+    return { content: `error: ${call.tool.name} did not end within ${limit} ms and was given up`, isError: true };
+  });
+  try {
+    const outcome = await Promise.race([work, late]);
+    signal.throwIfAborted();
+    return {
+      kind: "tool_finished",
+      call_id: call.callId,
+      content: await capOutput(outcome.content, call.callId, deps),
+      is_error: outcome.isError,
+      ...(outcome.facts && outcome.facts.length > 0 ? { facts: [...outcome.facts] } : {}),
+    };
+  } finally {
+    timer.abort();
+    stop.abort(new Error("the call is over"));
+    late.catch(() => undefined);
+    work.catch(() => undefined);
+  }
+}
+
+/** The tool's outcome; a bug in the tool becomes an error result without details. */
+async function settle(
+  call: Runnable,
+  fold: SessionFold,
+  deps: EngineDeps,
+  signal: AbortSignal,
+  progress: (fraction: number, detail: string) => void,
+): Promise<ToolOutcome> {
+  try {
+    return await call.tool.run(call.input, {
+      callId: call.callId,
+      signal,
+      sandbox: deps.sandbox,
+      facts: fold.facts,
+      env: deps.env,
+      fetch: deps.fetch,
+      progress,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    deps.observe("tool_crashed", { tool: call.tool.name, error: error instanceof Error ? error.name : typeof error });
+    return { content: `error: ${call.tool.name} failed inside`, isError: true };
+  }
+}
