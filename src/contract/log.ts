@@ -25,10 +25,19 @@ export const RunConfig = z.object({
   permission_mode: PermissionMode,
   actor_id: z.string(),
   metadata: z.record(z.string(), z.string()),
+  /** The run brought its own provider key: it cannot go on with the deployment's. */
+  own_key: z.boolean(),
   /** Somebody can answer a question; false for stateless runs (H-2). */
   interactive: z.boolean(),
 });
 export type RunConfig = z.infer<typeof RunConfig>;
+
+/** A run as a session is asked to begin it. */
+export const RunPlan = z.object({
+  config: RunConfig,
+  content: z.array(z.discriminatedUnion("type", [TextBlock, ImageBlock])),
+});
+export type RunPlan = z.infer<typeof RunPlan>;
 
 /** The session log, append only. State is a fold over it (`src/engine/log`). */
 export const Entry = z.discriminatedUnion("kind", [

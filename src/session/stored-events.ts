@@ -1,5 +1,5 @@
 import type { LiveEvent } from "../contract/events.ts";
-import { encodeFrame } from "./frames.ts";
+import { encodeFrame, eventData } from "./frames.ts";
 
 /** An event row: its number, or for coalesced deltas the last number and the pieces' (number, length). */
 export type EventRow = {
@@ -21,12 +21,14 @@ export function replayFrame(row: EventRow, after: number): string | undefined {
   return encodeFrame(row.seq, row.type, JSON.stringify({ ...data, text: data.text.slice(seen) }));
 }
 
+type Waiting = { seq: number; runId: string; event: LiveEvent; text: string; pieces: [number, number][] };
+
 /**
- * Deltas that were shown and not stored yet. Neighbours of one kind become one row; a replay then shows the same text in
- * fewer, larger deltas (decisions 6).
+ * Live events that were shown and not stored yet. Neighbouring deltas of one kind become one row; a replay then shows the
+ * same text in fewer, larger deltas (decisions 6).
  */
 export class DeltaBuffer {
-  #rows: { seq: number; runId: string; type: string; text: string; pieces: [number, number][] }[] = [];
+  #rows: Waiting[] = [];
   #length = 0;
 
   /** Characters waiting. */
@@ -34,27 +36,30 @@ export class DeltaBuffer {
     return this.#length;
   }
 
-  add(seq: number, runId: string, event: Extract<LiveEvent, { type: "text_delta" | "thinking_delta" }>): void {
-    this.#length += event.text.length;
+  add(seq: number, runId: string, event: LiveEvent): void {
+    const text = event.type === "tool_progress" ? "" : event.text;
+    this.#length += event.type === "tool_progress" ? event.detail.length : text.length;
     const last = this.#rows.at(-1);
-    if (last && last.type === event.type && last.runId === runId) {
+    if (last && event.type !== "tool_progress" && last.event.type === event.type && last.runId === runId) {
       last.seq = seq;
-      last.text += event.text;
-      last.pieces.push([seq, event.text.length]);
+      last.text += text;
+      last.pieces.push([seq, text.length]);
       return;
     }
-    this.#rows.push({ seq, runId, type: event.type, text: event.text, pieces: [[seq, event.text.length]] });
+    this.#rows.push({ seq, runId, event, text, pieces: [[seq, text.length]] });
   }
 
   /** Takes everything out as rows to be stored. */
   drain(): EventRow[] {
-    const rows = this.#rows.map((row) => ({
-      seq: row.seq,
-      runId: row.runId,
-      type: row.type,
-      data: JSON.stringify({ text: row.text, run_id: row.runId }),
-      pieces: row.pieces,
-    }));
+    const rows = this.#rows.map(
+      ({ seq, runId, event, text, pieces }): EventRow => ({
+        seq,
+        runId,
+        type: event.type,
+        data: eventData(event.type === "tool_progress" ? event : { ...event, text }, runId),
+        pieces: pieces.length > 1 ? pieces : undefined,
+      }),
+    );
     this.#rows = [];
     this.#length = 0;
     return rows;

@@ -1,0 +1,154 @@
+import type { Output } from "../src/contract/journal.ts";
+import type { EntryOf, RunConfig, RunPlan } from "../src/contract/log.ts";
+import type { Answer } from "../src/contract/refusal.ts";
+import type { EngineDeps } from "../src/engine/deps.ts";
+import { type DriveEnd, drive, failed } from "../src/engine/drive.ts";
+import { nextStep } from "../src/engine/log/next-step.ts";
+import type { SessionJournal } from "./session-journal.ts";
+import type { SessionStore } from "./session-store.ts";
+
+export type DriverPorts = {
+  readonly journal: SessionJournal;
+  readonly store: SessionStore;
+  /** Builds the engine of a run; refused when it cannot be run (its key is gone, its provider is unknown). */
+  engine(config: RunConfig): Promise<Answer<EngineDeps>>;
+  /** Keeps the object alive while the promise is open. */
+  hold(work: Promise<void>): void;
+  /** Something changed that alarms depend on. */
+  changed(): void;
+  log(error: unknown): void;
+};
+
+/**
+ * Owns the session's run: at most one loop at a time, whoever asked for it. The run belongs to the object, never to a
+ * request; a loop that was lost with an earlier life of the object is picked up from the log.
+ */
+export class SessionDriver {
+  readonly #ports: DriverPorts;
+  #active: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
+  /** The run this life of the object began or answered; any other unfinished one was left by an earlier life. */
+  #owned: string | undefined;
+  /** Who waits for a run's end, by run. */
+  readonly #waiters = new Map<string, () => void>();
+
+  constructor(ports: DriverPorts) {
+    this.#ports = ports;
+  }
+
+  get running(): boolean {
+    return this.#active !== undefined;
+  }
+
+  /** Whether a run has not ended yet, parked ones included. */
+  get busy(): boolean {
+    const run = this.#ports.journal.fold.run;
+    return run !== undefined && run.outcome === undefined;
+  }
+
+  start({ config, content }: RunPlan): void {
+    this.#owned = config.run_id;
+    const entries = [{ kind: "run_started", config } as const, { kind: "user", content } as const];
+    this.#ports.journal.commit(config.run_id, { entries, events: [], audit: [] });
+    this.ensure();
+  }
+
+  /** An answer (or its absence) for the open question of the run; the loop goes on from it. */
+  settle(runId: string, entry: EntryOf<"decision_settled">): void {
+    this.#owned = runId;
+    this.#ports.journal.commit(runId, { entries: [entry], events: [], audit: [] });
+    this.ensure();
+  }
+
+  /** Goes on with whatever the log calls for, unless a loop is on it already. */
+  ensure(): void {
+    if (this.#active) return;
+    const { fold } = this.#ports.journal;
+    const step = nextStep(fold.run);
+    if (step.kind === "wait") return;
+    if (step.kind === "idle" && this.#ports.store.queueLength() === 0) return;
+    const runId = fold.run?.config.run_id;
+    if (step.kind !== "idle" && runId !== undefined && this.#owned !== runId) {
+      this.#owned = runId;
+      this.#ports.journal.commit(runId, { entries: [{ kind: "run_resumed" }], events: [], audit: [] });
+    }
+    const controller = new AbortController();
+    const done = this.#loop(controller)
+      .catch((error: unknown) => this.#ports.log(error))
+      .finally(() => {
+        this.#active = undefined;
+        this.#ports.changed();
+      });
+    this.#active = { controller, done };
+    this.#ports.hold(done);
+    this.#ports.changed();
+  }
+
+  /** Stops the run with `done {cancelled}`; resolves when it has ended. False when nothing runs. */
+  async cancel(reason: string): Promise<boolean> {
+    const run = this.#ports.journal.fold.run;
+    if (!run || run.outcome) return false;
+    this.#owned = run.config.run_id;
+    const entries = run.cancelled === undefined ? [{ kind: "cancel", reason } as const] : [];
+    this.#ports.journal.commit(run.config.run_id, { entries, events: [], audit: [] });
+    const ended = new Promise<void>((resolve) => this.#waiters.set(run.config.run_id, resolve));
+    this.#active?.controller.abort(new Error("cancelled"));
+    await this.#active?.done;
+    this.ensure();
+    await ended;
+    return true;
+  }
+
+  async #loop(controller: AbortController): Promise<void> {
+    const { journal, store } = this.#ports;
+    while (!controller.signal.aborted) {
+      const run = journal.fold.run;
+      if (!run || run.outcome) {
+        const next = store.dequeue();
+        if (!next) break;
+        this.#owned = next.config.run_id;
+        const entries = [
+          { kind: "run_started", config: next.config } as const,
+          { kind: "user", content: next.content } as const,
+        ];
+        journal.commit(next.config.run_id, { entries, events: [], audit: [] });
+        continue;
+      }
+      const end = await this.#drive(run.config, controller.signal);
+      if (end?.kind === "parked") break;
+      if (end?.kind !== "ended") continue;
+      this.#waiters.get(run.config.run_id)?.();
+      this.#waiters.delete(run.config.run_id);
+    }
+    journal.settle();
+  }
+
+  /** Drives the run until it ends, parks or is stopped; a bug inside ends the run with an error, never the object. */
+  async #drive(config: RunConfig, signal: AbortSignal): Promise<DriveEnd | undefined> {
+    const { journal } = this.#ports;
+    try {
+      const deps = await this.#ports.engine(config);
+      if (!deps.ok) {
+        const message = deps.error.message;
+        journal.commit(config.run_id, failed({ category: "interrupted", message, retryable: true }));
+        return { kind: "ended" };
+      }
+      const steps = drive(journal.fold, deps.value, signal);
+      while (true) {
+        const next = await steps.next();
+        if (next.done) return next.value;
+        this.#take(config.run_id, next.value);
+      }
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      this.#ports.log(error);
+      const message = "the engine failed inside; the fault is in its log";
+      journal.commit(config.run_id, failed({ category: "internal", message, retryable: false }));
+      return { kind: "ended" };
+    }
+  }
+
+  #take(runId: string, output: Output): void {
+    if (output.kind === "live") this.#ports.journal.live(runId, output.events);
+    else this.#ports.journal.commit(runId, output);
+  }
+}

@@ -1,0 +1,213 @@
+import { AuditEntry } from "../src/contract/audit.ts";
+import { Entry, LOG_VERSION, RunPlan } from "../src/contract/log.ts";
+import type { EventRow } from "../src/session/stored-events.ts";
+import { createSessionTables, hasSessionTables, LongTexts } from "./session-tables.ts";
+
+export type SessionMeta = {
+  readonly tenant: string;
+  readonly sessionId: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** Tells this life of the id from an earlier, deleted one. */
+  readonly incarnation: string;
+};
+
+export type LoggedEntry = { readonly seq: number; readonly runId: string; readonly at: number; readonly entry: Entry };
+
+/** All SQL of a session object. Synchronous; calls made in one stretch share one commit. */
+export class SessionStore {
+  readonly #storage: DurableObjectStorage;
+  readonly #sql: SqlStorage;
+  readonly #texts: LongTexts;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.#sql = storage.sql;
+    this.#texts = new LongTexts(storage.sql);
+  }
+
+  /** All of `work` or nothing of it. */
+  transaction<T>(work: () => T): T {
+    return this.#storage.transactionSync(work);
+  }
+
+  meta(): SessionMeta | undefined {
+    if (!hasSessionTables(this.#sql)) return undefined;
+    const text = this.#getMeta("session");
+    return text === undefined ? undefined : (JSON.parse(text) as SessionMeta);
+  }
+
+  create(meta: SessionMeta): void {
+    createSessionTables(this.#sql);
+    this.#setMeta("session", JSON.stringify(meta));
+  }
+
+  reservedSeq(): number {
+    return Number(this.#getMeta("reserved") ?? 0);
+  }
+
+  setReservedSeq(reserved: number): void {
+    this.#setMeta("reserved", String(reserved));
+  }
+
+  /** Entries from `after` on, oldest first. A row of another version is refused, never guessed. */
+  *entries(after = 0): Generator<LoggedEntry> {
+    const rows = this.#sql.exec<{ seq: number; version: number; run_id: string; at: number; body: string | null }>(
+      "SELECT seq, version, run_id, at, body FROM log WHERE seq > ? ORDER BY seq",
+      after,
+    );
+    for (const row of rows.toArray()) {
+      if (row.version !== LOG_VERSION) throw new Error(`log entry ${row.seq} has version ${row.version}`);
+      const entry = Entry.parse(JSON.parse(this.#texts.load(`log:${row.seq}`, row.body)));
+      yield { seq: row.seq, runId: row.run_id, at: row.at, entry };
+    }
+  }
+
+  /** Appends entries; a question becomes a row that can be answered once, an answer closes it. */
+  append(runId: string, entries: readonly Entry[], at: number): void {
+    for (const entry of entries) {
+      const seq = this.#nextLogSeq();
+      const body = this.#texts.store(`log:${seq}`, JSON.stringify(entry));
+      this.#sql.exec("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)", seq, LOG_VERSION, runId, entry.kind, at, body);
+      if (entry.kind === "decision_asked") {
+        const { decision_id: id, deadline } = entry;
+        this.#sql.exec("INSERT INTO decisions VALUES (?, ?, ?, ?, 'pending')", id, runId, seq, deadline);
+      }
+      if (entry.kind === "run_ended") {
+        this.#sql.exec("UPDATE decisions SET state = 'void' WHERE run_id = ? AND state = 'pending'", runId);
+        this.#sql.exec("DELETE FROM credentials WHERE run_id = ?", runId);
+      }
+    }
+  }
+
+  #lastLogSeq: number | undefined;
+  #nextLogSeq(): number {
+    this.#lastLogSeq ??= this.#sql.exec<{ n: number }>("SELECT coalesce(max(seq), 0) AS n FROM log").one().n;
+    return ++this.#lastLogSeq;
+  }
+
+  /** After a rolled-back transaction the next number is read from the table again. */
+  forgetLogSeq(): void {
+    this.#lastLogSeq = undefined;
+  }
+
+  addEvents(rows: readonly EventRow[]): void {
+    for (const row of rows) {
+      const body = this.#texts.store(`event:${row.seq}`, row.data);
+      const pieces = row.pieces ? JSON.stringify(row.pieces) : null;
+      this.#sql.exec("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row.seq, row.runId, row.type, body, pieces);
+    }
+  }
+
+  /** Event rows with a number above `after`, oldest first; of one run only when it is given. */
+  *events(after: number, runId: string | undefined): Generator<EventRow> {
+    type Row = { seq: number; run_id: string; type: string; body: string | null; pieces: string | null };
+    const rows =
+      runId === undefined
+        ? this.#sql.exec<Row>("SELECT * FROM events WHERE seq > ? ORDER BY seq", after)
+        : this.#sql.exec<Row>("SELECT * FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", runId, after);
+    for (const row of rows) {
+      yield {
+        seq: row.seq,
+        runId: row.run_id,
+        type: row.type,
+        data: this.#texts.load(`event:${row.seq}`, row.body),
+        pieces: row.pieces === null ? undefined : (JSON.parse(row.pieces) as [number, number][]),
+      };
+    }
+  }
+
+  decisionState(id: string): string | undefined {
+    return this.#sql.exec<{ state: string }>("SELECT state FROM decisions WHERE id = ?", id).toArray()[0]?.state;
+  }
+
+  /** Closes an open decision; false when it was not open any more. */
+  closeDecision(id: string, state: "answered" | "timeout"): boolean {
+    const done = this.#sql.exec("UPDATE decisions SET state = ? WHERE id = ? AND state = 'pending'", state, id);
+    return done.rowsWritten > 0;
+  }
+
+  /** Open decisions as they were asked. */
+  openDecisions(): (Extract<Entry, { kind: "decision_asked" }> & { runId: string })[] {
+    const rows = this.#sql.exec<{ seq: number; run_id: string; body: string | null }>(
+      `SELECT log.seq, log.run_id, log.body FROM decisions JOIN log ON log.seq = decisions.log_seq
+       WHERE state = 'pending' ORDER BY log.seq`,
+    );
+    return rows.toArray().flatMap((row) => {
+      const entry = Entry.parse(JSON.parse(this.#texts.load(`log:${row.seq}`, row.body)));
+      return entry.kind === "decision_asked" ? [{ ...entry, runId: row.run_id }] : [];
+    });
+  }
+
+  /** A run that waits for the one before it. */
+  enqueue(plan: RunPlan): void {
+    const runId = plan.config.run_id;
+    const body = this.#texts.store(`queue:${runId}`, JSON.stringify(plan));
+    this.#sql.exec("INSERT INTO queue (run_id, body) VALUES (?, ?)", runId, body);
+  }
+
+  queueLength(): number {
+    return this.#sql.exec<{ n: number }>("SELECT count(*) AS n FROM queue").one().n;
+  }
+
+  isQueued(runId: string): boolean {
+    return this.#sql.exec("SELECT 1 FROM queue WHERE run_id = ?", runId).toArray().length > 0;
+  }
+
+  dequeue(): RunPlan | undefined {
+    const row = this.#sql
+      .exec<{ run_id: string; body: string | null }>("SELECT run_id, body FROM queue ORDER BY position LIMIT 1")
+      .toArray()[0];
+    if (!row) return undefined;
+    const owner = `queue:${row.run_id}`;
+    const plan = RunPlan.parse(JSON.parse(this.#texts.load(owner, row.body)));
+    this.#sql.exec("DELETE FROM queue WHERE run_id = ?", row.run_id);
+    this.#texts.drop(owner);
+    return plan;
+  }
+
+  /** What the run's stream last had; undefined before its first event. */
+  lastEventType(runId: string): string | undefined {
+    const rows = this.#sql.exec<{ type: string }>(
+      "SELECT type FROM events WHERE run_id = ? ORDER BY seq DESC LIMIT 1",
+      runId,
+    );
+    return rows.toArray()[0]?.type;
+  }
+
+  saveCredentials(runId: string, sealed: string): void {
+    this.#sql.exec("INSERT OR REPLACE INTO credentials VALUES (?, ?)", runId, sealed);
+  }
+
+  credentials(runId: string): string | undefined {
+    const rows = this.#sql.exec<{ sealed: string }>("SELECT sealed FROM credentials WHERE run_id = ?", runId);
+    return rows.toArray()[0]?.sealed;
+  }
+
+  addAudit(entries: readonly AuditEntry[]): void {
+    for (const entry of entries) {
+      this.#sql.exec("INSERT OR IGNORE INTO outbox VALUES (?, ?)", entry.id, JSON.stringify(entry));
+    }
+  }
+
+  auditWaiting(): boolean {
+    return this.#sql.exec("SELECT 1 FROM outbox LIMIT 1").toArray().length > 0;
+  }
+
+  auditBatch(limit: number): AuditEntry[] {
+    const rows = this.#sql.exec<{ body: string }>("SELECT body FROM outbox ORDER BY id LIMIT ?", limit).toArray();
+    return rows.map((row) => AuditEntry.parse(JSON.parse(row.body)));
+  }
+
+  dropAudit(entries: readonly AuditEntry[]): void {
+    for (const entry of entries) this.#sql.exec("DELETE FROM outbox WHERE id = ?", entry.id);
+  }
+
+  #getMeta(key: string): string | undefined {
+    return this.#sql.exec<{ value: string }>("SELECT value FROM meta WHERE key = ?", key).toArray()[0]?.value;
+  }
+
+  #setMeta(key: string, value: string): void {
+    this.#sql.exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value);
+  }
+}
