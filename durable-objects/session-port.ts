@@ -1,7 +1,7 @@
 import type { AuditSink } from "../src/contract/audit.ts";
-import { SessionId } from "../src/contract/ids.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
 import type { NewId } from "../src/contract/ids.ts";
+import { SessionId } from "../src/contract/ids.ts";
 import type { RunPlan } from "../src/contract/log.ts";
 import { type Answer, type Refusal, refuse } from "../src/contract/refusal.ts";
 import type { MessageRequest } from "../src/contract/requests.ts";
@@ -14,7 +14,11 @@ export type SessionPortDeps = {
   readonly newId: NewId;
   now(): number;
   /** Turns a request into a run, or refuses it before anything is stored. */
-  plan(caller: Caller, request: MessageRequest, runId: string): Answer<{ plan: RunPlan; credentials?: Credentials }>;
+  plan(
+    caller: Caller,
+    request: MessageRequest,
+    runId: string,
+  ): Promise<Answer<{ plan: RunPlan; credentials?: Credentials }>>;
 };
 
 /** Sessions as Durable Objects. An object's name carries the tenant, so one tenant cannot even address another's session. */
@@ -32,7 +36,7 @@ export function createObjectSessions(deps: SessionPortDeps): SessionsPort {
       const bad = known(id);
       if (bad) return bad;
       const runId = deps.newId("run");
-      const planned = deps.plan(caller, request, runId);
+      const planned = await deps.plan(caller, request, runId);
       if (!planned.ok) {
         // A missing session comes before anything wrong with the run.
         const info = await stub(caller, id).info();
@@ -47,7 +51,8 @@ export function createObjectSessions(deps: SessionPortDeps): SessionsPort {
     },
     answer: async (caller, id, decision, reply) => known(id) ?? stub(caller, id).answer(decision, reply),
     openDecisions: async (caller, id) => known(id) ?? stub(caller, id).openDecisions(),
-    cancel: async (caller, id, request) => known(id) ?? stub(caller, id).cancelRun(request.reason ?? "cancelled by the user"),
+    cancel: async (caller, id, request) =>
+      known(id) ?? stub(caller, id).cancelRun(request.reason ?? "cancelled by the user"),
     history: async (caller, id, page) => known(id) ?? stub(caller, id).history(page.limit, page.cursor),
     readFile: async (caller, id, path) => known(id) ?? stub(caller, id).readFile(path),
     writeFile: async (caller, id, path, bytes) => known(id) ?? stub(caller, id).writeFile(path, bytes),

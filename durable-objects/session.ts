@@ -303,8 +303,9 @@ export class Session extends DurableObject<Bindings> {
   }
 
   #sandbox(): Sandbox {
-    this.#sandboxMade ??= composeSandbox(this.#config, this.ctx.storage).sandbox;
-    return this.#sandboxMade;
+    const sandbox = this.#sandboxMade ?? composeSandbox(this.#config, this.ctx.storage).sandbox;
+    this.#sandboxMade = sandbox;
+    return sandbox;
   }
 
   async #engine(config: RunConfig): Promise<Answer<EngineDeps>> {

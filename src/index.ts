@@ -1,10 +1,14 @@
-import { DurableObject } from "cloudflare:workers";
+import { composeApp, type WorkerEnv } from "./app.ts";
 
-export class Session extends DurableObject {}
-export class RateLimiter extends DurableObject {}
+export { RateLimiter } from "../durable-objects/rate-limiter.ts";
+export { Session } from "../durable-objects/session.ts";
+
+let app: ReturnType<typeof composeApp> | undefined;
 
 export default {
-  fetch(): Response {
-    return new Response("not built yet", { status: 503 });
+  fetch(request: Request, env: WorkerEnv, context: ExecutionContext): Response | Promise<Response> {
+    // Made once an isolate, from bindings that do not change in it; nothing of a request is kept.
+    app ??= composeApp(env);
+    return app.fetch(request, env, context);
   },
-};
+} satisfies ExportedHandler<WorkerEnv>;

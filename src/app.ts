@@ -1,0 +1,70 @@
+import type { RateLimiter } from "../durable-objects/rate-limiter.ts";
+import { createObjectLimiter } from "../durable-objects/rate-limiter-port.ts";
+import type { Session } from "../durable-objects/session.ts";
+import { createObjectAuditSink, createObjectSessions } from "../durable-objects/session-port.ts";
+import {
+  type Bindings,
+  composeAudit,
+  composeChoice,
+  composeEngine,
+  composeMemorySandbox,
+  composeTools,
+  newId,
+  readConfig,
+} from "./compose.ts";
+import type { Config } from "./contract/config.ts";
+import { ok } from "./contract/result.ts";
+import type { RunnerPort } from "./contract/sessions.ts";
+import { createApp } from "./http/app.ts";
+import { createSingleTokenTenants } from "./http/tenants.ts";
+import { type ProviderChoice, planRun } from "./run-plan.ts";
+import { statelessRun } from "./session/stateless-run.ts";
+import { toolDefinition } from "./tools/definition.ts";
+
+export type WorkerEnv = Bindings & {
+  readonly SESSION: DurableObjectNamespace<Session>;
+  readonly LIMITER: DurableObjectNamespace<RateLimiter>;
+};
+
+/** The HTTP surface over the objects of this deployment. */
+export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
+  const config = readConfig(env);
+  const choice = composeChoice(env, config);
+  return createApp({
+    config,
+    now: Date.now,
+    newId,
+    log: (level, message, fields) => console[level](JSON.stringify({ message, ...fields })),
+    tenants: createSingleTokenTenants(config.BEARER_TOKEN),
+    limiter: createObjectLimiter(env.LIMITER),
+    tools: composeTools(config).map(toolDefinition),
+    runner: composeRunner(env, config, choice),
+    sessions: createObjectSessions({
+      namespace: env.SESSION,
+      newId,
+      now: Date.now,
+      plan: (caller, request, runId) => planRun(config, choice, caller, request, { runId, interactive: true }),
+    }),
+  });
+}
+
+/** Stateless runs (H-2): the engine in the Worker itself, over memory. */
+function composeRunner(env: WorkerEnv, config: Config, choice: ProviderChoice): RunnerPort {
+  return {
+    async run(caller, request, signal) {
+      const planned = await planRun(config, choice, caller, request, { runId: newId("run"), interactive: false });
+      if (!planned.ok) return planned;
+      const { plan, credentials } = planned.value;
+      const sandbox = composeMemorySandbox(config);
+      const sessionId = plan.config.run_id;
+      const deps = composeEngine({ env, config, run: plan.config, credentials, sandbox, sessionId, spill: false });
+      if (!deps.ok) return deps;
+      const opening = [
+        { kind: "run_started", config: plan.config } as const,
+        { kind: "user", content: plan.content } as const,
+      ];
+      const audit = composeAudit(env) ?? createObjectAuditSink(env.SESSION);
+      return ok(statelessRun(opening, deps.value, audit, caller.tenant, signal));
+    },
+  };
+}

@@ -1,0 +1,221 @@
+import { createD1AuditSink } from "./audit/d1-sink.ts";
+import type { AuditSink } from "./contract/audit.ts";
+import { Config } from "./contract/config.ts";
+import type { Credentials } from "./contract/credentials.ts";
+import type { NewId } from "./contract/ids.ts";
+import type { RunConfig } from "./contract/log.ts";
+import type { ModelCatalog, ModelProvider } from "./contract/model.ts";
+import type { PermissionPolicy } from "./contract/permission.ts";
+import { type Answer, refuse } from "./contract/refusal.ts";
+import { ok } from "./contract/result.ts";
+import type { Sandbox } from "./contract/sandbox.ts";
+import type { EgressFetch, Tool } from "./contract/tools.ts";
+import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
+import { createModelRegistry } from "./models/index.ts";
+import { createPolicy } from "./permission/policy.ts";
+import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
+import { createProvider, PROVIDER_NAMES } from "./providers/index.ts";
+import { commaList, type ProviderChoice } from "./run-plan.ts";
+import { createDurableSandbox, createMemorySandbox, createWorkspaceTables } from "./sandbox/virtual/index.ts";
+import { checkUrl, createEgressFetch } from "./shared/egress.ts";
+import { toModelTool } from "./tools/definition.ts";
+import { createBuiltinTools } from "./tools/index.ts";
+import { createToolSet } from "./tools/tool-set.ts";
+
+/** What a deployment binds. D1 and R2 are optional: without them audit and memory stay in objects' SQLite. */
+export type Bindings = {
+  readonly DB?: D1Database;
+  readonly MEMORY?: R2Bucket;
+  /** Worker vars and secrets, all text. */
+  readonly [name: string]: unknown;
+};
+
+/** Time a tool gets beyond its own limit before the engine gives it up. */
+const TOOL_GRACE_MS = 5_000;
+
+/** The deployment's settings; a wrong one is named, and nothing starts with it. */
+export function readConfig(env: Bindings): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const parsed = Config.safeParse(set);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new Error(`configuration: ${issue?.path.join(".")}: ${issue?.message}`);
+}
+
+export const newId: NewId = (prefix) => {
+  const bytes = crypto.getRandomValues(new Uint8Array(prefix === "sess" ? 6 : 12));
+  return `${prefix}_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+};
+
+/** The tools every session has. */
+export function composeTools(config: Config): readonly Tool[] {
+  return createBuiltinTools({
+    defaultTimeoutMs: config.TOOL_TIMEOUT_SECONDS * 1000,
+    maxTimeoutMs: config.TOOL_TIMEOUT_MAX_SECONDS * 1000,
+  });
+}
+
+/** The audit in D1; undefined where there is none. */
+export function composeAudit(env: Bindings): AuditSink | undefined {
+  return env.DB ? createD1AuditSink(env.DB) : undefined;
+}
+
+/** A session's durable workspace: `prepare` makes its tables, once, when the session is made. */
+export function composeSandbox(config: Config, storage: DurableObjectStorage): { sandbox: Sandbox; prepare(): void } {
+  return {
+    sandbox: createDurableSandbox({
+      sql: storage.sql,
+      transaction: (work) => storage.transactionSync(work),
+      maxBytes: config.WORKSPACE_MAX_BYTES,
+      now: Date.now,
+    }),
+    prepare: () => createWorkspaceTables(storage.sql),
+  };
+}
+
+/** The workspace of a stateless run: gone with it. */
+export function composeMemorySandbox(config: Config): Sandbox {
+  return createMemorySandbox({ maxBytes: config.WORKSPACE_MAX_BYTES, now: Date.now });
+}
+
+/** Which providers a request may choose, and which it gets when it does not (G-2). */
+export function composeChoice(env: Bindings, config: Config): ProviderChoice {
+  const defaultProvider = config.DEFAULT_PROVIDER ?? PROVIDER_NAMES.find((name) => isConfigured(env, name)) ?? "demo";
+  return {
+    defaultProvider,
+    defaultModel(provider) {
+      const own = provider === defaultProvider ? (config.MODEL_MAIN ?? config.DEFAULT_MODEL) : undefined;
+      return own ?? DEFAULT_MODELS[provider];
+    },
+    async check(provider, credentials) {
+      if (credentials?.base_url !== undefined) {
+        const { verdict, reason } = await checkUrl(credentials.base_url);
+        if (verdict !== "allow") return refuse("invalid_request_error", `X-Flyto-Provider-Base-Url: ${reason}`);
+      }
+      const made = makeProvider(env, config, provider, credentials);
+      return made.ok ? ok(undefined) : made;
+    },
+  };
+}
+
+/** Models a provider is asked for when neither the request nor the deployment names one. */
+const DEFAULT_MODELS: Readonly<Record<string, string>> = {
+  anthropic: "claude-sonnet-4-6",
+  openai: "gpt-5.4",
+  minimax: "MiniMax-M2.7",
+  gemini: "gemini-2.5-pro",
+  ollama: "llama3.3:latest",
+  demo: "demo",
+};
+
+function isConfigured(env: Bindings, provider: string): boolean {
+  const prefix = provider.toUpperCase();
+  if (provider === "ollama" || provider === "lmstudio") return setting(env, `${prefix}_BASE_URL`) !== undefined;
+  if (provider === "gemini" && setting(env, "GEMINI_BEARER_TOKEN") !== undefined) return true;
+  return setting(env, `${prefix}_API_KEY`) !== undefined;
+}
+
+/** The provider of a run: with the request's own key and address, or with the deployment's; never a mix (decisions 11). */
+function makeProvider(
+  env: Bindings,
+  config: Config,
+  provider: string,
+  credentials: Credentials | undefined,
+): Answer<ModelProvider> {
+  const prefix = provider.toUpperCase();
+  const registry = composeModels(config);
+  return createProvider(provider, {
+    apiKey: credentials ? credentials.key : setting(env, `${prefix}_API_KEY`),
+    bearerToken: credentials || provider !== "gemini" ? undefined : setting(env, "GEMINI_BEARER_TOKEN"),
+    baseUrl: credentials ? credentials.base_url : setting(env, `${prefix}_BASE_URL`),
+    fetch: (input, init) => fetch(input, init),
+    limits: {
+      firstEventMs: config.UPSTREAM_FIRST_EVENT_SECONDS * 1000,
+      idleMs: config.UPSTREAM_IDLE_SECONDS * 1000,
+      totalMs: config.UPSTREAM_TOTAL_SECONDS * 1000,
+    },
+    retry: { tries: config.UPSTREAM_TRIES, retryAfterMaxMs: config.RETRY_AFTER_MAX_SECONDS * 1000 },
+    lookup: (model) => registry.info(model, provider),
+  });
+}
+
+function setting(env: Bindings, name: string): string | undefined {
+  const value = env[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function composeModels(config: Config): ModelCatalog {
+  return createModelRegistry({ overrides: config.MODEL_OVERRIDES });
+}
+
+function composePolicy(config: Config): PermissionPolicy {
+  return createPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) });
+}
+
+function composeEgress(): EgressFetch {
+  return createEgressFetch({ fetch: (url, init) => fetch(url, init) });
+}
+
+export type EngineParts = {
+  readonly env: Bindings;
+  readonly config: Config;
+  readonly run: RunConfig;
+  readonly credentials: Credentials | undefined;
+  readonly sandbox: Sandbox;
+  readonly sessionId: string;
+  /** Whether files outlive the run, so that long output can be kept there. */
+  readonly spill: boolean;
+};
+
+/** The engine of one run, wired: the only place that names implementations. */
+export function composeEngine(parts: EngineParts): Answer<EngineDeps> {
+  const { env, config, run, sandbox } = parts;
+  const provider = makeProvider(env, config, run.provider, parts.credentials);
+  if (!provider.ok) return provider;
+  const tools = composeTools(config);
+  return ok({
+    sessionId: parts.sessionId,
+    provider: provider.value,
+    models: composeModels(config),
+    tools: createToolSet(tools),
+    toolDefinitions: tools.map(toModelTool),
+    permission: composePolicy(config),
+    sandbox,
+    env: {},
+    fetch: composeEgress(),
+    system: ({ system_prompt }, facts) => [
+      { text: system_prompt ?? config.SYSTEM_PROMPT ?? DEFAULT_PROMPT, cache: true },
+      { text: environmentPrompt({ cwd: facts.cwd, root: sandbox.root, backend: sandbox.backend }) },
+    ],
+    spill: parts.spill,
+    now: Date.now,
+    delay,
+    newId,
+    limits: limitsOf(config),
+    observe: (name, data) => console.log(JSON.stringify({ event: name, ...data })),
+  });
+}
+
+function limitsOf(config: Config): EngineLimits {
+  return {
+    maxOutputTokens: config.MAX_OUTPUT_TOKENS,
+    permissionTimeoutMs: config.PERMISSION_TIMEOUT_SECONDS * 1000,
+    toolOutputMaxBytes: config.TOOL_OUTPUT_MAX_BYTES,
+    toolTimeoutMs: config.TOOL_TIMEOUT_SECONDS * 1000,
+    toolGraceMs: TOOL_GRACE_MS,
+    maxParallelTools: config.MAX_PARALLEL_TOOLS,
+    maxRestarts: config.RUN_MAX_RESTARTS,
+  };
+}
+
+function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

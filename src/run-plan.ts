@@ -1,0 +1,99 @@
+import type { Config } from "./contract/config.ts";
+import type { Credentials } from "./contract/credentials.ts";
+import type { RunPlan } from "./contract/log.ts";
+import type { PermissionMode } from "./contract/permission.ts";
+import { type Answer, refuse } from "./contract/refusal.ts";
+import type { RunRequest } from "./contract/requests.ts";
+import { ok } from "./contract/result.ts";
+import type { Caller } from "./contract/sessions.ts";
+
+/** What a plan needs to know of the deployment's providers. */
+export type ProviderChoice = {
+  /** Used when the request names none. */
+  readonly defaultProvider: string;
+  /** The model of a provider when the request names none; undefined = the request must. */
+  defaultModel(provider: string): string | undefined;
+  /** Whether a call could be made at all: known name, key present (the request's own counts). */
+  check(provider: string, credentials: Credentials | undefined): Promise<Answer<void>>;
+};
+
+export type PlannedRun = { readonly plan: RunPlan; readonly credentials?: Credentials };
+
+const STRICTNESS: readonly PermissionMode[] = ["bypass", "default", "ask_edits", "plan"];
+
+/** Turns a request into a run, or says what is wrong with it, before anything is stored or asked of a model. */
+export async function planRun(
+  config: Config,
+  choice: ProviderChoice,
+  caller: Caller,
+  request: RunRequest,
+  options: { readonly runId: string; readonly interactive: boolean },
+): Promise<Answer<PlannedRun>> {
+  const provider = request.provider ?? caller.provider?.name ?? choice.defaultProvider;
+  const credentials = ownCredentials(caller);
+  if (credentials && options.interactive && !config.ENCRYPTION_KEY) {
+    return refuse(
+      "invalid_request_error",
+      "X-Flyto-Provider-Key in a session needs ENCRYPTION_KEY to be set: a waiting run is unloaded, and its key must not be stored in clear",
+    );
+  }
+  const usable = await choice.check(provider, credentials);
+  if (!usable.ok) return usable;
+  const model = request.model ?? choice.defaultModel(provider);
+  if (model === undefined) {
+    return refuse(
+      "invalid_request_error",
+      `model is required: provider ${provider} has no default model (DEFAULT_MODEL)`,
+    );
+  }
+  const allowed = commaList(config.ALLOWED_MODELS ?? "");
+  if (allowed.length > 0 && !allowed.includes(model)) {
+    return refuse("invalid_request_error", "model is not one of ALLOWED_MODELS");
+  }
+  const mode = request.permission_mode ?? config.PERMISSION_MODE;
+  if (STRICTNESS.indexOf(mode) < STRICTNESS.indexOf(config.PERMISSION_MODE)) {
+    return refuse("invalid_request_error", `permission_mode must not be looser than ${config.PERMISSION_MODE}`);
+  }
+  const { system_prompt, max_cost_usd, thinking_budget, effort, fast_mode } = request;
+  return ok({
+    plan: {
+      config: {
+        run_id: options.runId,
+        provider,
+        model,
+        max_turns: Math.min(request.max_turns ?? config.MAX_TURNS, config.MAX_TURNS),
+        stop_sequences: request.stop_sequences ?? [],
+        permission_mode: mode,
+        actor_id: request.actor_id ?? "",
+        metadata: request.metadata ?? {},
+        own_key: credentials !== undefined,
+        interactive: options.interactive,
+        ...given({ system_prompt, max_cost_usd, thinking_budget, effort, fast_mode }),
+      },
+      content: [
+        ...(request.images ?? []).map((image) => ({ type: "image" as const, ...image })),
+        { type: "text", text: request.prompt },
+      ],
+    },
+    ...(credentials ? { credentials } : {}),
+  });
+}
+
+function ownCredentials(caller: Caller): Credentials | undefined {
+  const own = caller.provider;
+  if (own?.key === undefined) return undefined;
+  return { key: own.key, ...(own.baseUrl === undefined ? {} : { base_url: own.baseUrl }) };
+}
+
+/** Leaves out what was not given: an optional field is absent, not undefined. */
+function given<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+export function commaList(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
