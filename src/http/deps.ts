@@ -1,0 +1,33 @@
+import type { Context } from "hono";
+import type { Config } from "../contract/config.ts";
+import type { NewId } from "../contract/ids.ts";
+import type { ToolDefinition } from "../contract/model.ts";
+import type { LimiterPort, RunnerPort, SessionsPort, TenantsPort } from "../contract/sessions.ts";
+
+/** One line of the server's log. Fields never hold a header, a body or a query. */
+export type HttpLog = (level: "info" | "error", message: string, fields: Readonly<Record<string, unknown>>) => void;
+
+/** Everything the HTTP surface is given; it reaches nothing else. */
+export type AppDeps = {
+  readonly sessions: SessionsPort;
+  readonly runner: RunnerPort;
+  readonly limiter: LimiterPort;
+  readonly tenants: TenantsPort;
+  readonly tools: readonly ToolDefinition[];
+  readonly config: Config;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly newId: NewId;
+  readonly log: HttpLog;
+};
+
+/** Who asks, as far as the bearer token tells: `none` without a header, `wrong` when nobody has the token. */
+export type Identity =
+  | { readonly kind: "tenant"; readonly tenant: string; readonly ratePerMinute?: number }
+  | { readonly kind: "anonymous" }
+  | { readonly kind: "none" }
+  | { readonly kind: "wrong" };
+
+/** `identity` is found out once a request; `tenant` is set when the request may pass. */
+export type AppEnv = { Variables: { requestId: string; identity?: Identity; tenant: string } };
+export type AppContext = Context<AppEnv>;
