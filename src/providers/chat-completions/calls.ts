@@ -1,0 +1,55 @@
+import { isRecord, readArguments } from "../transport/tool-arguments.ts";
+import type { CallFragment } from "./wire.ts";
+
+export type PendingCall = { readonly index: number | undefined; id: string; name: string; json: string };
+
+/**
+ * Puts tool-call fragments together (provider-protocols 3.1): by `index`; where it is missing or 0 for every call, a new id,
+ * or a new name after complete arguments, begins a new call.
+ */
+export class CallAssembler {
+  readonly #calls: PendingCall[] = [];
+
+  get calls(): readonly PendingCall[] {
+    return this.#calls;
+  }
+
+  add(fragment: CallFragment): void {
+    const index = typeof fragment.index === "number" ? fragment.index : undefined;
+    const id = typeof fragment.id === "string" ? fragment.id : "";
+    const name = typeof fragment.function?.name === "string" ? fragment.function.name : "";
+    const json = argumentText(fragment.function?.arguments);
+    const call = this.#target(index, id, name, json) ?? this.#begin(index, id);
+    // Names and ids come once; servers that repeat them or leave them empty later do not change them.
+    if (call.id === "") call.id = id;
+    if (call.name === "") call.name = name;
+    call.json += json;
+  }
+
+  #begin(index: number | undefined, id: string): PendingCall {
+    const call = { index, id, name: "", json: "" };
+    this.#calls.push(call);
+    return call;
+  }
+
+  #target(index: number | undefined, id: string, name: string, json: string): PendingCall | undefined {
+    const same = index === undefined ? this.#calls : this.#calls.filter((call) => call.index === index);
+    const known = id === "" ? undefined : same.findLast((call) => call.id === id);
+    const last = known ?? same.at(-1);
+    if (!last || beginsNew(last, name, json)) return undefined;
+    return known || id === "" || last.id === "" ? last : undefined;
+  }
+}
+
+function beginsNew(last: PendingCall, name: string, json: string): boolean {
+  if (name === "" || last.name === "") return false;
+  const args = readArguments(last.json);
+  if (name !== last.name) return args.kind !== "broken";
+  return args.kind === "object" && json !== "";
+}
+
+/** Some servers send the arguments as an object instead of its text. */
+function argumentText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return isRecord(value) ? JSON.stringify(value) : "";
+}

@@ -1,0 +1,142 @@
+import type { Failure } from "../../contract/failure.ts";
+import type { ModelEvent, ModelStop, Usage } from "../../contract/model.ts";
+import { BlockWriter } from "../transport/blocks.ts";
+import { fromValue, isRecord, toolUse } from "../transport/tool-arguments.ts";
+import type { Classifier, FrameVerdict, StreamDecoder } from "../transport/wire.ts";
+import { CALL_ID, FAULTS, SIGNATURE, STOPS, UsageFrame } from "./wire.ts";
+
+export type DecoderOptions = { readonly classifier: Classifier; decodeName(wire: string): string; newCallId(): string };
+
+/** Decodes a stream of GenerateContentResponse objects (provider-protocols 6). */
+export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
+  const { classifier } = options;
+  const blocks = new BlockWriter();
+  const usage: UsageFrame = {};
+  const ids = new Set<string>();
+  let stop: { readonly kind: ModelStop; readonly word: string } | undefined;
+  let called = false;
+
+  const call = (value: Record<string, unknown>, signature: string | undefined, out: ModelEvent[]): void => {
+    blocks.close(out);
+    const given = typeof value.id === "string" && value.id !== "" ? value.id : undefined;
+    const id = given !== undefined && !ids.has(given) ? given : options.newCallId();
+    ids.add(id);
+    called = true;
+    const metadata = {
+      ...(signature ? { [SIGNATURE]: signature } : {}),
+      ...(given === undefined ? {} : { [CALL_ID]: given }),
+    };
+    const name = typeof value.name === "string" ? value.name : "";
+    out.push({
+      type: "block",
+      block: toolUse(
+        id,
+        options.decodeName(name),
+        fromValue(value.args),
+        Object.keys(metadata).length > 0 ? metadata : undefined,
+      ),
+    });
+  };
+
+  const part = (value: Record<string, unknown>, out: ModelEvent[]): boolean => {
+    const signature =
+      typeof value.thoughtSignature === "string" && value.thoughtSignature !== "" ? value.thoughtSignature : undefined;
+    if (isRecord(value.functionCall)) {
+      call(value.functionCall, signature, out);
+      return true;
+    }
+    if (typeof value.text !== "string") return false;
+    blocks.append(value.thought === true ? "thinking" : "text", value.text, out);
+    // A part with empty text may carry only the signature of what came before it.
+    if (signature && blocks.open) blocks.mark(SIGNATURE, signature);
+    return value.text !== "" || signature !== undefined;
+  };
+
+  const note = (value: unknown): boolean => {
+    const seen = UsageFrame.safeParse(value);
+    if (!seen.success) return false;
+    Object.assign(usage, Object.fromEntries(Object.entries(seen.data).filter(([, v]) => v !== undefined)));
+    return true;
+  };
+
+  const finish = (candidate: Record<string, unknown>): Failure | undefined => {
+    const word = candidate.finishReason;
+    if (typeof word !== "string" || word === "" || word === "FINISH_REASON_UNSPECIFIED") return undefined;
+    if (FAULTS.has(word)) return classifier.fail("malformed_response", `the model's answer was unusable (${word})`);
+    if (word === "MISSING_THOUGHT_SIGNATURE")
+      return classifier.fail("invalid_request", "the history lacks a thought signature");
+    stop = { kind: STOPS[word] ?? "end_turn", word };
+    return undefined;
+  };
+
+  const frame = (value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
+    if (value.error) return classifier.inBand(value);
+    let payload = note(value.usageMetadata);
+    const candidates = Array.isArray(value.candidates) ? value.candidates : [];
+    const candidate: unknown = candidates.find((c) => isRecord(c) && (c.index === undefined || c.index === 0));
+    if (isRecord(candidate)) {
+      const parts =
+        isRecord(candidate.content) && Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
+      for (const item of parts) if (isRecord(item) && part(item, out)) payload = true;
+      const fault = finish(candidate);
+      if (fault) return fault;
+    }
+    const blocked = isRecord(value.promptFeedback) ? value.promptFeedback.blockReason : undefined;
+    if (typeof blocked === "string" && blocked !== "BLOCK_REASON_UNSPECIFIED")
+      stop ??= { kind: "refusal", word: blocked };
+    return stop ? "finished" : payload ? "payload" : "skip";
+  };
+
+  return {
+    push(message, out) {
+      const data = message.data.trim();
+      if (data === "") return "skip";
+      if (data === "[DONE]") return "done";
+      let value: unknown;
+      try {
+        value = JSON.parse(data);
+      } catch {
+        return classifier.fail("malformed_response", "a frame is no valid JSON");
+      }
+      if (Array.isArray(value) && isRecord(value[0])) value = value[0];
+      return isRecord(value) ? frame(value, out) : classifier.fail("malformed_response", "a frame is no object");
+    },
+    end(out): Failure | undefined {
+      blocks.close(out);
+      if (!stop) return classifier.fail("stream_incomplete", "the stream ended before its finish reason");
+      // STOP says nothing of calls.
+      out.push({
+        type: "finished",
+        stop: stop.kind === "end_turn" && called ? "tool_use" : stop.kind,
+        stopDetail: stop.word,
+        usage: total(usage),
+      });
+      return undefined;
+    },
+    abandon: (out) => blocks.close(out),
+    finished: () => stop !== undefined,
+    usage: () => total(usage),
+  };
+}
+
+/** Cached tokens are inside the prompt figure; thoughts are outside the candidates' unless the sum says otherwise (provider-protocols 1.2). */
+function total(usage: UsageFrame): Usage | null {
+  const {
+    promptTokenCount: prompt,
+    candidatesTokenCount: candidates = 0,
+    thoughtsTokenCount: thoughts = 0,
+    toolUsePromptTokenCount: tools = 0,
+  } = usage;
+  if (prompt === undefined && usage.candidatesTokenCount === undefined && usage.thoughtsTokenCount === undefined)
+    return null;
+  const cached = usage.cachedContentTokenCount ?? 0;
+  const sum = (prompt ?? 0) + candidates;
+  const inside =
+    candidates >= thoughts && (usage.totalTokenCount === sum || (tools > 0 && usage.totalTokenCount === sum + tools));
+  return {
+    input: Math.max(0, Math.floor((prompt ?? 0) + tools - cached)),
+    output: Math.floor(inside ? candidates : candidates + thoughts),
+    cache_read: Math.floor(cached),
+    cache_write: 0,
+  };
+}

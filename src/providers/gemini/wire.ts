@@ -1,0 +1,54 @@
+import { z } from "zod";
+import type { ModelStop } from "../../contract/model.ts";
+
+/** Running totals of an answer (provider-protocols 6). */
+export const UsageFrame = z.object({
+  promptTokenCount: z.number().nonnegative().optional().catch(undefined),
+  candidatesTokenCount: z.number().nonnegative().optional().catch(undefined),
+  thoughtsTokenCount: z.number().nonnegative().optional().catch(undefined),
+  cachedContentTokenCount: z.number().nonnegative().optional().catch(undefined),
+  toolUsePromptTokenCount: z.number().nonnegative().optional().catch(undefined),
+  totalTokenCount: z.number().nonnegative().optional().catch(undefined),
+});
+export type UsageFrame = z.infer<typeof UsageFrame>;
+
+/** Finish reasons that end a turn. What is not here and not in `FAULTS` ends it as a refusal when it speaks of content, else as end_turn. */
+export const STOPS: Readonly<Record<string, ModelStop>> = {
+  STOP: "end_turn",
+  MAX_TOKENS: "max_tokens",
+  SAFETY: "refusal",
+  RECITATION: "refusal",
+  LANGUAGE: "refusal",
+  BLOCKLIST: "refusal",
+  PROHIBITED_CONTENT: "refusal",
+  SPII: "refusal",
+  IMAGE_SAFETY: "refusal",
+  IMAGE_PROHIBITED_CONTENT: "refusal",
+  IMAGE_RECITATION: "refusal",
+};
+
+/** Finish reasons that are worth another try. */
+export const FAULTS: ReadonlySet<string> = new Set([
+  "MALFORMED_FUNCTION_CALL",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+  "MALFORMED_RESPONSE",
+]);
+
+export const SIGNATURE = "gemini_signature";
+export const CALL_ID = "gemini_call_id";
+
+/** Stands in for a signature where the history came from elsewhere. */
+export const SKIP_SIGNATURE = "skip_thought_signature_validator";
+
+/** Generation of a model id, 0 when it does not say. */
+export function generation(model: string): number {
+  return Number(/gemini-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? 0);
+}
+
+/** How a model is told to think: by budget (2.5), by level (3 and later), not at all. */
+export function thinkingStyle(model: string): "budget" | "level" | "none" {
+  if (/image|tts|live|embedding|audio/.test(model)) return "none";
+  const of = generation(model);
+  return of >= 3 ? "level" : of >= 2.5 ? "budget" : "none";
+}
