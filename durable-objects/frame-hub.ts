@@ -13,7 +13,7 @@ const BURST_MS = 10;
 export class FrameHub {
   readonly #ctx: DurableObjectState;
   #waiting: { runId: string; text: string }[] = [];
-  #timer: number | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;

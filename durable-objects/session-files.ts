@@ -12,7 +12,11 @@ export async function getFile(sandbox: Sandbox, path: string): Promise<Answer<Fi
   if (stat.value.kind === "directory") {
     const list = await sandbox.files.list(place.value);
     if (!list.ok) return refusalOf(list.error);
-    const entries = list.value.map(({ path: full, kind, size }) => ({ name: full.split("/").at(-1) ?? "", kind, size }));
+    const entries = list.value.map(({ path: full, kind, size }) => ({
+      name: full.split("/").at(-1) ?? "",
+      kind,
+      size,
+    }));
     return ok({ kind: "directory", entries });
   }
   const bytes = await sandbox.files.readFile(place.value);

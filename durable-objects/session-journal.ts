@@ -25,7 +25,7 @@ export class SessionJournal {
   readonly #now: () => number;
   #state: { readonly fold: SessionFold; readonly sequence: Sequence } | undefined;
   readonly #deltas = new DeltaBuffer();
-  #timer: number | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(store: SessionStore, hub: FrameHub, root: string, now: () => number) {
     this.#store = store;

@@ -55,7 +55,7 @@ export class Session extends DurableObject<Bindings> {
   #sandboxMade: Sandbox | undefined;
   /** Keys of runs of this life; the sealed form in the table outlives it. */
   readonly #credentials = new Map<string, Credentials>();
-  #auditTimer: number | null = null;
+  #auditTimer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);

@@ -19,7 +19,7 @@ import { createApp } from "./http/app.ts";
 import { createSingleTokenTenants } from "./http/tenants.ts";
 import { type ProviderChoice, planRun } from "./run-plan.ts";
 import { statelessRun } from "./session/stateless-run.ts";
-import { toolDefinition } from "./tools/definition.ts";
+import { toModelTool } from "./tools/definition.ts";
 
 export type WorkerEnv = Bindings & {
   readonly SESSION: DurableObjectNamespace<Session>;
@@ -37,7 +37,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     log: (level, message, fields) => console[level](JSON.stringify({ message, ...fields })),
     tenants: createSingleTokenTenants(config.BEARER_TOKEN),
     limiter: createObjectLimiter(env.LIMITER),
-    tools: composeTools(config).map(toolDefinition),
+    tools: composeTools(config).map(toModelTool),
     runner: composeRunner(env, config, choice),
     sessions: createObjectSessions({
       namespace: env.SESSION,

@@ -12,11 +12,11 @@ import type { Sandbox } from "./contract/sandbox.ts";
 import type { EgressFetch, Tool } from "./contract/tools.ts";
 import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
 import { createModelRegistry } from "./models/index.ts";
-import { createPolicy } from "./permission/policy.ts";
+import { createBasicPolicy } from "./permission/basic-policy.ts";
 import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
 import { createProvider, PROVIDER_NAMES } from "./providers/index.ts";
 import { commaList, type ProviderChoice } from "./run-plan.ts";
-import { createDurableSandbox, createMemorySandbox, createWorkspaceTables } from "./sandbox/virtual/index.ts";
+import { createMemorySandbox, createObjectSandbox, createWorkspaceTables } from "./sandbox/virtual/index.ts";
 import { checkUrl, createEgressFetch } from "./shared/egress.ts";
 import { toModelTool } from "./tools/definition.ts";
 import { createBuiltinTools } from "./tools/index.ts";
@@ -63,12 +63,7 @@ export function composeAudit(env: Bindings): AuditSink | undefined {
 /** A session's durable workspace: `prepare` makes its tables, once, when the session is made. */
 export function composeSandbox(config: Config, storage: DurableObjectStorage): { sandbox: Sandbox; prepare(): void } {
   return {
-    sandbox: createDurableSandbox({
-      sql: storage.sql,
-      transaction: (work) => storage.transactionSync(work),
-      maxBytes: config.WORKSPACE_MAX_BYTES,
-      now: Date.now,
-    }),
+    sandbox: createObjectSandbox(storage, { maxBytes: config.WORKSPACE_MAX_BYTES, now: Date.now }),
     prepare: () => createWorkspaceTables(storage.sql),
   };
 }
@@ -115,7 +110,7 @@ function isConfigured(env: Bindings, provider: string): boolean {
   return setting(env, `${prefix}_API_KEY`) !== undefined;
 }
 
-/** The provider of a run: with the request's own key and address, or with the deployment's; never a mix (decisions 11). */
+/** The provider of a run. The request's own address goes with its own key only, never with the deployment's (decisions 11). */
 function makeProvider(
   env: Bindings,
   config: Config,
@@ -127,7 +122,7 @@ function makeProvider(
   return createProvider(provider, {
     apiKey: credentials ? credentials.key : setting(env, `${prefix}_API_KEY`),
     bearerToken: credentials || provider !== "gemini" ? undefined : setting(env, "GEMINI_BEARER_TOKEN"),
-    baseUrl: credentials ? credentials.base_url : setting(env, `${prefix}_BASE_URL`),
+    baseUrl: credentials?.base_url ?? setting(env, `${prefix}_BASE_URL`),
     fetch: (input, init) => fetch(input, init),
     limits: {
       firstEventMs: config.UPSTREAM_FIRST_EVENT_SECONDS * 1000,
@@ -149,7 +144,7 @@ function composeModels(config: Config): ModelCatalog {
 }
 
 function composePolicy(config: Config): PermissionPolicy {
-  return createPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) });
+  return createBasicPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) });
 }
 
 function composeEgress(): EgressFetch {

@@ -17,11 +17,12 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
  * time an answer takes says nothing about the token, not even its length. An empty setting counts as unset.
  */
 export function createSingleTokenTenants(token: string | undefined): TenantsPort {
-  const expected = token === undefined || token === "" ? undefined : digest(token);
+  const expected = token === "" ? undefined : token;
   return {
     required: async () => expected !== undefined,
     async find(given) {
-      if (!expected || !sameBytes(await digest(given), await expected)) return undefined;
+      // Both digests anew: a promise made in one request must not be awaited in another (workerd).
+      if (expected === undefined || !sameBytes(await digest(given), await digest(expected))) return undefined;
       return { tenant: DEFAULT_TENANT };
     },
   };

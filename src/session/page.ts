@@ -22,12 +22,17 @@ export function pageOf<T extends { readonly id: string }>(
   const data = items.slice(start, start + limit);
   const last = data.at(-1);
   const more = start + data.length < items.length;
-  return ok({ data, next_cursor: more && last ? btoa(`${incarnation}:${last.id}`) : null });
+  return ok({ data, next_cursor: more && last ? toCursor(`${incarnation}:${last.id}`) : null });
+}
+
+/** URL-safe base64, so that a cursor can be pasted into a query as it is. */
+function toCursor(text: string): string {
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 function readCursor(cursor: string, incarnation: string): string | undefined {
   try {
-    const [of, id] = atob(cursor).split(":");
+    const [of, id] = atob(cursor.replaceAll("-", "+").replaceAll("_", "/")).split(":");
     return of === incarnation ? id : undefined;
   } catch {
     return undefined;

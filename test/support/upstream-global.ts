@@ -2,7 +2,6 @@ import type { TestProject } from "vitest/node";
 import { ScriptedUpstream } from "./scripted-upstream.ts";
 
 declare module "vitest" {
-  // biome-ignore lint/style/useConsistentTypeDefinitions: module augmentation needs an interface
   interface ProvidedContext {
     upstreamUrl: string;
   }

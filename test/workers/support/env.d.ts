@@ -2,6 +2,7 @@ import type { D1Migration } from "@cloudflare/vitest-plugin";
 import type { RateLimiter, Session } from "../../../src/index.ts";
 
 declare global {
+  // biome-ignore lint/style/noNamespace: how the runtime's types are extended
   namespace Cloudflare {
     interface Env {
       SESSION: DurableObjectNamespace<Session>;
