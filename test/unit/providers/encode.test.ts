@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { Message } from "../../../src/contract/messages.ts";
+import { geminiParameters } from "../../../src/providers/gemini/schema.ts";
+import { createMessagesEncoder } from "../../../src/providers/messages-wire/encode.ts";
+import { answer, collect, providerWith, REQUEST, sse } from "./support/harness.ts";
+
+const sentBy = async (name: string, request: Partial<typeof REQUEST>) => {
+  const { provider, sent } = providerWith(name, [sse(...answer(name, "ok").whole)]);
+  await collect(provider, { ...REQUEST, ...request });
+  return sent[0]?.body as { messages: { role: string; content: unknown }[]; [key: string]: unknown };
+};
+
+test("encodes a message once, however often the history goes out", () => {
+  const encoder = createMessagesEncoder({ vendor: "v", images: true });
+  let reads = 0;
+  const block = {
+    type: "text" as const,
+    get text() {
+      reads += 1;
+      return "Hello";
+    },
+  };
+  const messages: Message[] = [{ role: "user", content: [block] }];
+  encoder.messages({ ...REQUEST, messages }, false);
+  const first = reads;
+  const again = encoder.messages(
+    { ...REQUEST, messages: [...messages, { role: "assistant", content: [{ type: "text", text: "Hi" }] }] },
+    false,
+  );
+  expect(reads).toBe(first);
+  expect(again.json).toContain("Hello");
+});
+
+test("gives the same body for copies of a history as for the same objects", async () => {
+  const messages: Message[] = [
+    { role: "user", content: [{ type: "text", text: "a" }] },
+    { role: "assistant", content: [{ type: "tool_use", id: "1", name: "t", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "r" }] },
+  ];
+  for (const name of ["anthropic", "openai", "gemini"]) {
+    expect(await sentBy(name, { messages: structuredClone(messages) })).toEqual(await sentBy(name, { messages }));
+  }
+});
+
+// spec: R-8
+test("marks at most four ends of cached prefixes, the last of the history among them", async () => {
+  const body = await sentBy("anthropic", {
+    system: ["a", "b", "c"].map((text) => ({ text, cache: true })),
+    tools: [{ name: "t", description: "", inputSchema: {} }],
+    messages: [
+      { role: "user", content: [{ type: "text", text: "1" }] },
+      { role: "assistant", content: [{ type: "text", text: "2" }] },
+      { role: "user", content: [{ type: "text", text: "3" }] },
+    ],
+  });
+  expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4);
+  expect(JSON.stringify(body.messages.at(-1))).toContain("ephemeral");
+});
+
+// spec: R-3
+test("sends thinking back only to the vendor that signed it", async () => {
+  const messages: Message[] = [
+    { role: "user", content: [{ type: "text", text: "q" }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", text: "hm", provider_metadata: { anthropic_signature: "sig" } },
+        { type: "text", text: "a" },
+      ],
+    },
+    { role: "user", content: [{ type: "text", text: "q2" }] },
+  ];
+  expect(JSON.stringify(await sentBy("anthropic", { messages }))).toContain('"signature":"sig"');
+  for (const name of ["minimax", "openai", "openrouter", "gemini", "ollama"])
+    expect(JSON.stringify(await sentBy(name, { messages }))).not.toContain('sig"');
+});
+
+test("leaves thinking off while results go back for calls made without it", async () => {
+  const messages: Message[] = [
+    { role: "user", content: [{ type: "text", text: "q" }] },
+    { role: "assistant", content: [{ type: "tool_use", id: "1", name: "t", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "r" }] },
+  ];
+  expect((await sentBy("anthropic", { messages, thinkingBudget: 2_000, maxTokens: 8_000 })).thinking).toBeUndefined();
+});
+
+test("rewrites references, unions and unknown keywords for Gemini, and keeps properties named like keywords", () => {
+  const schema = {
+    $defs: { mode: { const: "fast" } },
+    type: "object",
+    properties: {
+      default: { type: "string", default: "x" },
+      mode: { $ref: "#/$defs/mode" },
+      either: { oneOf: [{ type: "string" }, { type: "integer", exclusiveMinimum: 0 }, { type: "null" }] },
+      list: { type: "array" },
+    },
+    required: ["default", "gone"],
+  };
+  expect(geminiParameters(schema)).toEqual({
+    type: "object",
+    properties: {
+      default: { type: "string" },
+      mode: { type: "string", enum: ["fast"] },
+      either: { nullable: true, anyOf: [{ type: "string" }, { type: "integer" }] },
+      list: { type: "array", items: { type: "string" } },
+    },
+    required: ["default"],
+  });
+  expect(geminiParameters({ type: "object", properties: {} })).toBeUndefined();
+});
