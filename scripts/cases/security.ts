@@ -1,3 +1,4 @@
+import { runBashCases } from "./security-bash.ts";
 import { runPathCases } from "./security-paths.ts";
 import type { SecurityFile, SecurityReport } from "./security-shared.ts";
 import { runUrlCases } from "./security-urls.ts";
@@ -7,6 +8,7 @@ import { runUrlCases } from "./security-urls.ts";
 type Runner = (file: SecurityFile<any>) => Promise<SecurityReport>;
 
 const RUNNERS: readonly (readonly [RegExp, Runner])[] = [
+  [/bash/, runBashCases],
   [/paths/, runPathCases],
   [/urls/, runUrlCases],
 ];
