@@ -80,9 +80,13 @@ export class FileTree {
   append(path: string, bytes: Uint8Array): void {
     this.#change(() => {
       const place = resolvePath(this.#store, path, true);
-      if (!place.node) return this.#write(path, bytes);
+      if (!place.node) {
+        this.#write(path, bytes);
+        return;
+      }
       const node = this.#writableFile(place.node, path);
-      if (!node) return;
+      // Opening a file to append to it changes nothing yet.
+      if (!node || bytes.length === 0) return;
       this.#quota.checkFile(node.size + bytes.length, path);
       this.#quota.take(bytes.length, 0, path);
       appendContent(this.#store, node, bytes);

@@ -5,7 +5,7 @@ import { withMadeUpNodes } from "./made-up-nodes.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { MAX_FILE_BYTES, MAX_NODES } from "./quota.ts";
 import { runCommand } from "./run-command.ts";
-import { createSqlStore, type WorkspaceDatabase } from "./sql-store.ts";
+import { createSqlStore, type WorkspaceDatabase, type WorkspaceSql } from "./sql-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
 
 export { createWorkspaceTables } from "./sql-store.ts";
@@ -20,7 +20,11 @@ export type MemorySandboxOptions = {
   readonly maxFileBytes?: number;
 };
 
-export type ObjectStorage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
+/** Storage of a Durable Object, as far as it is used here. */
+export type ObjectStorage = {
+  readonly sql: WorkspaceSql;
+  transactionSync<T>(closure: () => T): T;
+};
 
 export type DurableSandboxOptions = MemorySandboxOptions & WorkspaceDatabase;
 

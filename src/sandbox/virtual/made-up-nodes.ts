@@ -36,6 +36,11 @@ export function withMadeUpNodes(store: FileStore, programs: () => readonly strin
     }
   };
   const find = (parent: number, name: string) => {
+    if (parent === BIN || parent === USR_BIN) {
+      // Asked twice for each command that runs, so without building the list.
+      const at = programs().indexOf(name);
+      return at < 0 ? undefined : madeUp(FIRST_PROGRAM - at);
+    }
     const found = entries(parent).find(([each]) => each === name);
     return found && madeUp(found[1]);
   };

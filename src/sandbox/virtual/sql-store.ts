@@ -1,8 +1,13 @@
 import { type Child, type FileStore, type Node, type NodeKind, seedStore, type Usage } from "./file-store.ts";
 
-/** A Durable Object's SQLite, as far as it is used here. */
+/** `SqlStorage` of a Durable Object, as far as it is used here. */
+export type WorkspaceSql = {
+  exec(query: string, ...values: unknown[]): { toArray(): unknown[]; one(): unknown };
+};
+
+/** A Durable Object's SQLite. */
 export type WorkspaceDatabase = {
-  readonly sql: SqlStorage;
+  readonly sql: WorkspaceSql;
   /** Runs `work` wholly or not at all: the object's `transactionSync`. */
   readonly transaction: <T>(work: () => T) => T;
 };
@@ -24,7 +29,7 @@ const NODE = "n.ino, n.kind, n.mode, n.size, n.mtime, n.target, n.links";
  * Makes the tables of a workspace and its first directories; does nothing when they are there. Called when a session is
  * created, in the caller's transaction; nothing else here makes tables, so that looking at a session never makes one.
  */
-export function createWorkspaceTables(sql: SqlStorage): void {
+export function createWorkspaceTables(sql: WorkspaceSql): void {
   const known = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workspace_nodes'").toArray();
   if (known.length > 0) return;
   sql.exec(`
@@ -45,7 +50,7 @@ export function createWorkspaceTables(sql: SqlStorage): void {
 /** A file store in a Durable Object's SQLite. The tables must exist. */
 export function createSqlStore(database: WorkspaceDatabase): FileStore {
   const { sql, transaction } = database;
-  const rows = <T>(query: string, ...values: unknown[]) => sql.exec(query, ...values).toArray() as unknown as T[];
+  const rows = <T>(query: string, ...values: unknown[]) => sql.exec(query, ...values).toArray() as T[];
   return {
     transaction,
     node(ino) {
@@ -103,7 +108,7 @@ export function createSqlStore(database: WorkspaceDatabase): FileStore {
     },
     usage() {
       const query = "SELECT COALESCE(SUM(size), 0) AS bytes, COUNT(*) AS nodes FROM workspace_nodes";
-      return sql.exec(query).one() as unknown as Usage;
+      return sql.exec(query).one() as Usage;
     },
   };
 }
