@@ -1,0 +1,172 @@
+import { z } from "zod";
+import type { FileStat } from "../contract/sandbox.ts";
+import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
+import { decodeLeniently, isBinary } from "./bytes.ts";
+import { compileGlob, isQuiet, type PathTest } from "./glob-pattern.ts";
+import { type Context, linesOf, matchAcrossLines, matchLines, withContext } from "./grep-file.ts";
+import { compileGrep } from "./grep-pattern.ts";
+import { failure, text } from "./outcome.ts";
+import { below, resolvePath } from "./paths.ts";
+
+const FILE_BYTES = 10 * 1024 * 1024;
+/** One match may look at the whole file here, so the file is smaller. */
+const MULTILINE_BYTES = 256 * 1024;
+const MAX_WALKED = 50_000;
+const DEFAULT_HEAD = 250;
+
+const lineCount = z.number().int().min(0).max(100).optional();
+const Input = z.object({
+  pattern: z.string().min(1).describe("A JavaScript regular expression"),
+  path: z.string().min(1).optional().describe("File or directory to search (default: the working directory)"),
+  glob: z.string().min(1).optional().describe('Only files that match, such as "*.ts" or "src/**/*.md"'),
+  output_mode: z
+    .enum(["content", "files_with_matches", "count"])
+    .optional()
+    .describe(
+      "content shows lines, files_with_matches (default) shows paths, count shows how many lines match per file",
+    ),
+  "-i": z.boolean().optional().describe("Ignore case"),
+  "-n": z.boolean().optional().describe("Show line numbers with content (default true)"),
+  "-A": lineCount.describe("Lines to show after each match"),
+  "-B": lineCount.describe("Lines to show before each match"),
+  "-C": lineCount.describe("Lines to show before and after each match"),
+  head_limit: z.number().int().min(1).optional().describe(`Lines or paths to show at most (default ${DEFAULT_HEAD})`),
+  multiline: z.boolean().optional().describe("Let matches run over lines; . matches line breaks too (default false)"),
+});
+type Input = z.infer<typeof Input>;
+
+/** Searches the content of files. */
+export function createGrepTool(): Tool<Input> {
+  return {
+    name: "Grep",
+    description:
+      "Searches files for a regular expression (JavaScript syntax, line by line). Shows the paths of matching files, or " +
+      "with output_mode the lines or their count; narrow it with path and glob. Skips binary files, files over 10 MB " +
+      "(256 KB with multiline), links, .git and node_modules. Patterns that could take for ever are refused, such as " +
+      "repeats inside repeats. To find files by name use Glob.",
+    input: Input,
+    metadata: {
+      readOnly: true,
+      concurrencySafe: true,
+      destructive: false,
+      searchHint: "search text, regular expression, in files",
+      permissionClass: "file",
+      requiresCheckpoint: false,
+      auditOperation: "read",
+      recovery: "rerun",
+    },
+    resource: (input) => (input.path === undefined ? input.pattern : `${input.path} ${input.pattern}`),
+    run: grep,
+  };
+}
+
+type Found = { readonly lines: string[]; files: number; skipped: number; full: boolean };
+
+async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
+  const multiline = input.multiline ?? false;
+  const expression = compileGrep(input.pattern, `${input["-i"] ? "i" : ""}${multiline ? "gms" : ""}`);
+  if (!expression.ok) return failure(expression.error);
+  const wanted = input.glob === undefined ? undefined : compileGlob(input.glob, { basename: true });
+  if (wanted && !wanted.ok) return failure(wanted.error);
+  const base = resolvePath(context.facts.cwd, input.path ?? ".");
+  const stat = await context.sandbox.files.stat(base);
+  if (!stat.ok) return failure(stat.error.message);
+  const found: Found = { lines: [], files: 0, skipped: 0, full: false };
+  const limit = input.head_limit ?? DEFAULT_HEAD;
+  let searched = 0;
+  for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, context)) {
+    await nextTask();
+    context.signal.throwIfAborted();
+    await searchFile(file, expression.value, input, found, context);
+    searched++;
+    if (searched % 100 === 0) context.progress(0.5, `${searched} files searched, ${found.files} match`);
+    if (found.lines.length > limit) {
+      found.full = true;
+      break;
+    }
+  }
+  return text(report(found, limit, input.pattern, base));
+}
+
+async function* candidates(
+  base: FileStat,
+  glob: string,
+  wanted: PathTest | undefined,
+  context: ToolContext,
+): AsyncGenerator<FileStat> {
+  if (base.kind === "file") {
+    yield base;
+    return;
+  }
+  for await (const entry of context.sandbox.files.walk(base.path, MAX_WALKED)) {
+    context.signal.throwIfAborted();
+    const relative = below(base.path, entry.path);
+    // A link may lead out of the workspace, where the check of the call has not looked.
+    if (relative === undefined || entry.kind !== "file" || isQuiet(relative, glob)) continue;
+    if (!wanted || wanted(relative)) yield entry;
+  }
+}
+
+async function searchFile(
+  file: FileStat,
+  expression: RegExp,
+  input: Input,
+  found: Found,
+  context: ToolContext,
+): Promise<void> {
+  if (file.size > (input.multiline ? MULTILINE_BYTES : FILE_BYTES)) {
+    found.skipped++;
+    return;
+  }
+  const answer = await context.sandbox.files.readFile(file.path);
+  if (!answer.ok) {
+    found.skipped++;
+    return;
+  }
+  if (isBinary(answer.value)) return;
+  const content = decodeLeniently(answer.value);
+  const lines = linesOf(content);
+  const hits = input.multiline ? matchAcrossLines(content, expression) : matchLines(lines, expression);
+  if (hits.length === 0) return;
+  found.files++;
+  const mode = input.output_mode ?? "files_with_matches";
+  if (mode === "files_with_matches") found.lines.push(file.path);
+  else if (mode === "count") found.lines.push(`${file.path}:${hits.length}`);
+  else showContent(file.path, lines, hits, input, found.lines);
+}
+
+function showContent(
+  path: string,
+  lines: readonly string[],
+  hits: readonly number[],
+  input: Input,
+  into: string[],
+): void {
+  const around: Context = {
+    before: input["-B"] ?? input["-C"] ?? 0,
+    after: input["-A"] ?? input["-C"] ?? 0,
+  };
+  const apart = around.before > 0 || around.after > 0;
+  for (const block of withContext(lines, hits, around)) {
+    if (apart && into.length > 0) into.push("--");
+    for (const line of block) {
+      const mark = line.hit ? ":" : "-";
+      into.push(`${path}${mark}${input["-n"] === false ? "" : `${line.number}${mark}`}${line.text}`);
+    }
+  }
+}
+
+function report(found: Found, limit: number, pattern: string, base: string): string {
+  const lines = found.lines.slice(0, limit);
+  if (lines.length === 0) lines.push(`Nothing matches ${pattern} in ${base}.`);
+  if (found.full || found.lines.length > limit) {
+    lines.push(`(the first ${limit} results; there are more: narrow the search or raise head_limit)`);
+  }
+  if (found.skipped > 0) lines.push(`(${found.skipped} files were skipped: too large or not readable)`);
+  return lines.join("\n");
+}
+
+/** Lets the isolate serve others between two files; a resolved promise alone would not. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

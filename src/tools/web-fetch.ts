@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { err, ok, type Result } from "../contract/result.ts";
+import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
+import { htmlToText } from "./html-text.ts";
+import { failure, text } from "./outcome.ts";
+
+const MAX_HOPS = 5;
+const MAX_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+const HEADERS = {
+  accept: "text/html, text/plain, application/json;q=0.9, */*;q=0.5",
+  "user-agent": "flyto-agent/0.1 (WebFetch)",
+};
+
+const Input = z.object({
+  url: z.string().min(1).max(4_000).describe("An absolute http or https address"),
+  prompt: z.string().optional().describe("What to look for; repeated above the page"),
+});
+type Input = z.infer<typeof Input>;
+
+/** Fetches a public page as text; every hop goes through the egress policy of the context. */
+export function createWebFetchTool(): Tool<Input> {
+  return {
+    name: "WebFetch",
+    description:
+      "Fetches a public web page and returns it as text: HTML is reduced to headings, text and links, other text comes as " +
+      `it is. Follows up to ${MAX_HOPS} redirects, reads at most 1 MB, waits at most 30 seconds. Reads only (GET), without ` +
+      "cookies or sign-in; addresses of private networks are refused. PDFs, images and other binary content are not shown.",
+    input: Input,
+    metadata: {
+      readOnly: true,
+      concurrencySafe: true,
+      destructive: false,
+      searchHint: "fetch, download, read a web page or URL",
+      permissionClass: "webfetch",
+      requiresCheckpoint: false,
+      auditOperation: "read",
+      recovery: "rerun",
+    },
+    resource: (input) => input.url,
+    timeoutMs: () => TIMEOUT_MS,
+    run: fetchPage,
+  };
+}
+
+async function fetchPage(input: Input, context: ToolContext): Promise<ToolOutcome> {
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  try {
+    const answer = await follow(input.url, context, signal);
+    if (!answer.ok) return failure(answer.error);
+    return await showPage(answer.value, input, signal);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return failure(explain(error, input.url));
+  }
+}
+
+type Page = { readonly url: URL; readonly response: Response };
+
+/** Redirects are followed here and not by the platform, so that the policy sees every address. */
+async function follow(start: string, context: ToolContext, signal: AbortSignal): Promise<Result<Page, string>> {
+  let url = parseUrl(start);
+  if (!url) return err(`${start} is not an absolute URL`);
+  for (let hop = 0; hop <= MAX_HOPS; hop++) {
+    if (url.protocol !== "http:" && url.protocol !== "https:") return err(`${url.href} is not http or https`);
+    if (url.username !== "" || url.password !== "") return err("a URL with a user name or password is refused");
+    context.progress(0.1, `fetching ${url.host}`);
+    const response = await context.fetch(url.href, { signal, headers: HEADERS });
+    const location = response.headers.get("location");
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return ok({ url, response });
+    await response.body?.cancel();
+    const next = parseUrl(location, url);
+    if (!next) return err(`${url.href} redirects to an address that cannot be read`);
+    url = next;
+  }
+  return err(`${start} redirects more than ${MAX_HOPS} times`);
+}
+
+function parseUrl(url: string, base?: URL): URL | undefined {
+  return URL.parse(url, base?.href) ?? undefined;
+}
+
+async function showPage(page: Page, input: Input, signal: AbortSignal): Promise<ToolOutcome> {
+  const { response, url } = page;
+  const type = response.headers.get("content-type") ?? "text/plain";
+  if (!isText(type)) {
+    await response.body?.cancel();
+    return failure(`${url.href} is ${type.slice(0, 100)}, which WebFetch does not show (HTTP ${response.status})`);
+  }
+  const { bytes, cut } = await readBody(response, signal);
+  const raw = decoderFor(type).decode(bytes);
+  const body = /html/i.test(type) ? htmlToText(raw) : raw;
+  const lines = [`URL: ${url.href}`];
+  if (input.prompt) lines.push(`Looking for: ${input.prompt}`);
+  lines.push("", body.trim() === "" ? "(the page has no text)" : body);
+  if (cut) lines.push("", "(cut after 1 MB)");
+  const shown = lines.join("\n");
+  return response.ok ? text(shown) : failure(`HTTP ${response.status}\n${shown}`);
+}
+
+function isText(type: string): boolean {
+  return /^\s*(text\/|application\/([\w.+-]*\+)?(json|xml|javascript|x-javascript|xhtml\+xml|yaml|x-yaml|x-ndjson))/i.test(
+    type,
+  );
+}
+
+function decoderFor(type: string): TextDecoder {
+  const charset = /charset\s*=\s*"?([\w-]+)/i.exec(type)?.[1] ?? "utf-8";
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+async function readBody(response: Response, signal: AbortSignal): Promise<{ bytes: Uint8Array; cut: boolean }> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  while (reader) {
+    signal.throwIfAborted();
+    const { done, value } = await reader.read();
+    if (done || value === undefined) break;
+    const piece: Uint8Array = value;
+    pieces.push(piece.subarray(0, MAX_BYTES - size));
+    size += piece.length;
+    if (size > MAX_BYTES) {
+      await reader.cancel();
+      break;
+    }
+  }
+  const bytes = new Uint8Array(Math.min(size, MAX_BYTES));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return { bytes, cut: size > MAX_BYTES };
+}
+
+/** Only the policy's own words are told; what else a fetch throws may name what lies behind the platform. */
+function explain(error: unknown, url: string): string {
+  if (error instanceof Error && error.name === "EgressRefused") return error.message;
+  if (error instanceof Error && error.name === "TimeoutError") return `${url} did not answer within 30 seconds`;
+  return `${url} could not be fetched: the connection failed`;
+}
