@@ -1,5 +1,7 @@
 import { runBashCases } from "./security-bash.ts";
 import { runPathCases } from "./security-paths.ts";
+import { runRedactionCases } from "./security-redaction.ts";
+import { runSecretCases } from "./security-secrets.ts";
 import type { SecurityFile, SecurityReport } from "./security-shared.ts";
 import { runUrlCases } from "./security-urls.ts";
 
@@ -11,6 +13,8 @@ const RUNNERS: readonly (readonly [RegExp, Runner])[] = [
   [/bash/, runBashCases],
   [/paths/, runPathCases],
   [/urls/, runUrlCases],
+  [/redaction/, runRedactionCases],
+  [/secrets/, runSecretCases],
 ];
 
 /**

@@ -1,7 +1,7 @@
 import { type Command, type CommandNode, forEachChild, type Redirection, type SyntaxNode, type Word } from "unbash";
 import { isBelow } from "../path.ts";
 import { expansionProblem } from "./expansions.ts";
-import { ask, askHigh, deny, type Finding } from "./finding.ts";
+import { ask, askHigh, deny } from "./finding.ts";
 import { judgeCall } from "./judge.ts";
 import type { Arg, Scope } from "./model.ts";
 import { absolutePaths, isSystemPath, mentionsCredentials, pathProblem } from "./scope.ts";

@@ -1,0 +1,143 @@
+import { type Automaton, createAutomaton } from "./automaton.ts";
+import { type Form, formsOf } from "./forms.ts";
+
+/** Redacts one logical stream of text. The pieces may be cut anywhere. */
+export type StreamRedactor = {
+  /** What can be shown now; the rest is held only while it may still become a secret. */
+  push(chunk: string): string;
+  /** What is still held; call it once at the end. */
+  flush(): string;
+};
+
+/** Replaces registered secrets by `[SECRET:NAME]` (S-5). Belongs to one request; nothing is kept at module level. */
+export type Redactor = {
+  /** False when no secret is registered: every function then hands its argument back. */
+  readonly active: boolean;
+  redact(text: string): string;
+  /** Strings, keys and numbers at any depth; binary values stay as they are. */
+  redactJson<T>(value: T): T;
+  createStream(): StreamRedactor;
+};
+
+const MIN_BYTES = 8;
+const encoder = new TextEncoder();
+
+/** Says why a secret cannot be registered; undefined when it can. The value is never part of the text. spec: S-5 */
+export function secretProblem(name: string, value: string): string | undefined {
+  const bytes = encoder.encode(value).length;
+  return bytes >= MIN_BYTES
+    ? undefined
+    : `secret ${JSON.stringify(name)} value too short (min ${MIN_BYTES} bytes): got ${bytes}`;
+}
+
+/** A redactor for a set of secrets; throws a RangeError with the text of `secretProblem` for one that is too short. */
+export function createRedactor(secrets: Readonly<Record<string, string>>): Redactor {
+  const entries = Object.entries(secrets);
+  for (const [name, value] of entries) {
+    const problem = secretProblem(name, value);
+    if (problem !== undefined) throw new RangeError(problem);
+  }
+  if (entries.length === 0) return IDENTITY;
+  const automaton = createAutomaton(entries.flatMap(([name, value]) => formsOf(name, value)));
+  const redact = (text: string): string => {
+    const stream = createStream(automaton);
+    return stream.push(text) + stream.flush();
+  };
+  return {
+    active: true,
+    redact,
+    // The shape stays; only strings (and numbers that are secrets) change.
+    redactJson: <T>(value: T): T => redactValue(value, redact, 0) as T,
+    createStream: () => createStream(automaton),
+  };
+}
+
+const IDENTITY: Redactor = {
+  active: false,
+  redact: (text) => text,
+  redactJson: (value) => value,
+  createStream: () => ({ push: (chunk) => chunk, flush: () => "" }),
+};
+
+type Found = { readonly start: number; readonly end: number; readonly name: string };
+
+/**
+ * Everything before `length - depth` is settled: no form that is not known yet can start there. Of forms with the same
+ * start the longest wins; one that begins inside another only lengthens what is hidden.
+ */
+function createStream(automaton: Automaton): StreamRedactor {
+  let held = "";
+  let offset = 0;
+  let state = 0;
+  let covered = 0;
+  let found: Found[] = [];
+
+  const settle = (limit: number): string => {
+    let result = "";
+    let at = offset;
+    const plainTo = (end: number) => {
+      const from = Math.max(at, covered);
+      if (end > from) result += held.slice(from - offset, end - offset);
+      at = Math.max(at, end);
+    };
+    if (found.length > 0) {
+      const ready = found
+        .filter((match) => match.start < limit)
+        .sort((left, right) => left.start - right.start || right.end - left.end);
+      found = found.filter((match) => match.start >= limit);
+      for (const match of ready) {
+        if (match.start >= covered) {
+          plainTo(match.start);
+          result += `[SECRET:${match.name}]`;
+        }
+        covered = Math.max(covered, match.end);
+      }
+    }
+    plainTo(limit);
+    held = held.slice(limit - offset);
+    offset = limit;
+    return result;
+  };
+
+  return {
+    push(chunk) {
+      const base = offset + held.length;
+      held += chunk;
+      for (let index = 0; index < chunk.length; index += 1) {
+        const code = chunk.charCodeAt(index);
+        if (state === 0 && !automaton.starts(code)) continue;
+        state = automaton.step(state, code);
+        const form: Form | undefined = automaton.output(state);
+        if (form !== undefined)
+          found.push({ start: base + index + 1 - form.text.length, end: base + index + 1, name: form.name });
+      }
+      return settle(offset + held.length - automaton.depth(state));
+    },
+    flush() {
+      state = 0;
+      return settle(offset + held.length);
+    },
+  };
+}
+
+/** Deeper values than the engine ever stores are shown as redacted text. */
+const MAX_DEPTH = 200;
+
+function redactValue(value: unknown, redact: (text: string) => string, depth: number): unknown {
+  if (typeof value === "string") return redact(value);
+  if (typeof value === "number" || typeof value === "bigint") {
+    const text = String(value);
+    const shown = redact(text);
+    return shown === text ? value : shown;
+  }
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+    return value;
+  if (depth > MAX_DEPTH) return redact(JSON.stringify(value) ?? "");
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, redact, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  // Own keys are defined, not assigned, so that `__proto__` stays a key.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [redact(key), redactValue(item, redact, depth + 1)]),
+  );
+}
