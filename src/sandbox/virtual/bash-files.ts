@@ -3,8 +3,11 @@ import { fault, fileError } from "./fault.ts";
 import type { Node } from "./file-store.ts";
 import type { FileTree } from "./file-tree.ts";
 
-/** After so many file operations the interpreter lets other work of the object have a turn. */
-const OPERATIONS_PER_TURN = 256;
+/**
+ * After so many file operations the interpreter lets other work of the object have a turn. In an object that wrote, the
+ * turn comes when the writes are on disk (some 10 ms), so it is not free.
+ */
+const OPERATIONS_PER_TURN = 1_024;
 /** Lines about failed redirections that are kept. */
 const MAX_FAILED = 20;
 

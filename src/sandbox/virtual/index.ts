@@ -4,6 +4,7 @@ import { FileTree } from "./file-tree.ts";
 import { withMadeUpNodes } from "./made-up-nodes.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { MAX_FILE_BYTES, MAX_NODES } from "./quota.ts";
+import { withRememberedNames } from "./remembered-names.ts";
 import { runCommand } from "./run-command.ts";
 import { createSqlStore, type WorkspaceDatabase, type WorkspaceSql } from "./sql-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
@@ -34,10 +35,10 @@ const MEMORY_WORKSPACE_MAX_BYTES = 32 * 1024 * 1024;
 /**
  * The virtual sandbox (X-2) of one Durable Object: files in its SQLite, a bash interpreter over them. The tables must
  * have been made with `createWorkspaceTables` before the first use. Make one per object and keep it: it counts the quota
- * in memory.
+ * and remembers look-ups in memory, so a second one would not see the first one's changes.
  */
 export function createDurableSandbox(options: DurableSandboxOptions): Sandbox {
-  return createVirtualSandbox(createSqlStore(options), options);
+  return createVirtualSandbox(withRememberedNames(createSqlStore(options)), options);
 }
 
 /** The same, given a Durable Object's storage as it is. */

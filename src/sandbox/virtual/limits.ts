@@ -19,6 +19,6 @@ export function executionLimits(timeoutMs: number): NonNullable<BashOptions["exe
     maxStringLength: 16 * 1024 * 1024,
     maxLiveBytes: 96 * 1024 * 1024,
     maxInputBytes: 256 * 1024 * 1024,
-    maxExecutionTimeMs: timeoutMs + STOP_GRACE_MS,
+    maxExecutionTimeMs: timeoutMs,
   };
 }

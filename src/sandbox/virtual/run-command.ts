@@ -63,7 +63,8 @@ export async function* runCommand(shell: Shell, request: ExecRequest, signal: Ab
     };
     const result = plainWords(await settle(bash.exec(request.command, options), options.signal));
     signal.throwIfAborted();
-    const timedOut = deadline.signal.aborted;
+    // The interpreter looks at the clock too, and may see the deadline before the timer has had its turn.
+    const timedOut = deadline.signal.aborted || OWN_DEADLINE.test(result.stderr);
     const failed = files.failed.map((each) => `${each}\n`).join("");
     if (cwd !== request.cwd) yield line(`bash: ${request.cwd}: the working directory is gone; running in ${cwd}`);
     yield* pieces("stdout", outputBytes(result));
@@ -100,6 +101,8 @@ async function settle(work: Promise<BashExecResult>, stop: AbortSignal): Promise
     clearTimeout(timer);
   }
 }
+
+const OWN_DEADLINE = /^bash: execution exceeded execution deadline \(/m;
 
 /** Commands that only the interpreter's Node build has answer with words for its developers. */
 const OTHER_BUILD = /^bash: (\S+): command not available in browser environments\..*$/gm;

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { fileError } from "../../../src/sandbox/virtual/fault.ts";
 import { FileTree } from "../../../src/sandbox/virtual/file-tree.ts";
 import { createMemoryStore } from "../../../src/sandbox/virtual/memory-store.ts";
+import { withRememberedNames } from "../../../src/sandbox/virtual/remembered-names.ts";
 import { createSqlStore } from "../../../src/sandbox/virtual/sql-store.ts";
 import { newWorkspace } from "./support/sqlite.ts";
 
@@ -82,7 +83,8 @@ it("does the same over SQLite and in memory, whatever is done and fails", () => 
   // spec: X-2
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 30 }), (steps) => {
-      const sql = createSqlStore(newWorkspace());
+      const database = newWorkspace();
+      const sql = withRememberedNames(createSqlStore(database));
       const memory = createMemoryStore(NOW);
       const overSql = new FileTree(sql, LIMITS, () => NOW);
       const overMemory = new FileTree(memory, LIMITS, () => NOW);
@@ -98,7 +100,7 @@ it("does the same over SQLite and in memory, whatever is done and fails", () => 
       expect(sql.usage()).toEqual(reachable(overSql));
       expect(memory.usage()).toEqual(sql.usage());
       // A restart: a new tree over the same rows.
-      expect(picture(new FileTree(sql, LIMITS, () => NOW))).toEqual(picture(overSql));
+      expect(picture(new FileTree(createSqlStore(database), LIMITS, () => NOW))).toEqual(picture(overSql));
     }),
     { numRuns: 300 },
   );
