@@ -1,3 +1,5 @@
+import type { GrepPattern } from "./grep-pattern.ts";
+
 /** Longer lines are cut before they are searched: the time of a regular expression grows faster than the line. */
 const LINE_CHARS = 10_000;
 /** What is shown of a line. */
@@ -14,12 +16,23 @@ export function linesOf(content: string): string[] {
   return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
 }
 
-/** Indexes of the lines that match by themselves. */
-export function matchLines(lines: readonly string[], expression: RegExp): number[] {
+/** Indexes of the lines that match by themselves. Pauses after work that may have taken about a second. */
+export async function matchLines(
+  lines: readonly string[],
+  pattern: GrepPattern,
+  pause: () => Promise<void>,
+): Promise<number[]> {
+  const reach = Math.min(LINE_CHARS, pattern.reach);
   const hits: number[] = [];
-  lines.forEach((line, i) => {
-    if (expression.test(line.slice(0, LINE_CHARS))) hits.push(i);
-  });
+  let cost = 0;
+  for (const [i, line] of lines.entries()) {
+    const part = line.slice(0, reach);
+    if (pattern.expression.test(part)) hits.push(i);
+    cost += (part.length / reach) ** (pattern.repeats + 1);
+    if (cost < (pattern.repeats === 0 ? 1_000 : 2)) continue;
+    cost = 0;
+    await pause();
+  }
   return hits;
 }
 

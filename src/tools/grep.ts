@@ -4,13 +4,11 @@ import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
 import { decodeLeniently, isBinary } from "./bytes.ts";
 import { compileGlob, isQuiet, type PathTest } from "./glob-pattern.ts";
 import { type Context, linesOf, matchAcrossLines, matchLines, withContext } from "./grep-file.ts";
-import { compileGrep } from "./grep-pattern.ts";
+import { compileGrep, type GrepPattern } from "./grep-pattern.ts";
 import { failure, text } from "./outcome.ts";
 import { below, resolvePath } from "./paths.ts";
 
 const FILE_BYTES = 10 * 1024 * 1024;
-/** One match may look at the whole file here, so the file is smaller. */
-const MULTILINE_BYTES = 256 * 1024;
 const MAX_WALKED = 50_000;
 const DEFAULT_HEAD = 250;
 
@@ -41,9 +39,10 @@ export function createGrepTool(): Tool<Input> {
     name: "Grep",
     description:
       "Searches files for a regular expression (JavaScript syntax, line by line). Shows the paths of matching files, or " +
-      "with output_mode the lines or their count; narrow it with path and glob. Skips binary files, files over 10 MB " +
-      "(256 KB with multiline), links, .git and node_modules. Patterns that could take for ever are refused, such as " +
-      "repeats inside repeats. To find files by name use Glob.",
+      "with output_mode the lines or their count; narrow it with path and glob. Skips binary files, files over 10 MB, " +
+      "links, .git and node_modules. Very long lines are searched at their start only, and the less of them the more " +
+      "repeats (* + {n,}) the pattern has; with multiline large files are skipped. Patterns that could take for ever are " +
+      "refused, such as repeats inside repeats. To find files by name use Glob.",
     input: Input,
     metadata: {
       readOnly: true,
@@ -66,6 +65,10 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const multiline = input.multiline ?? false;
   const expression = compileGrep(input.pattern, `${input["-i"] ? "i" : ""}${multiline ? "gms" : ""}`);
   if (!expression.ok) return failure(expression.error);
+  // One match may look at the whole file here, and two repeats over a file take too long.
+  if (multiline && expression.value.repeats > 1) {
+    return failure("the pattern may have one unbounded repeat with multiline; bound the others, as in {0,20}");
+  }
   const wanted = input.glob === undefined ? undefined : compileGlob(input.glob, { basename: true });
   if (wanted && !wanted.ok) return failure(wanted.error);
   const base = resolvePath(context.facts.cwd, input.path ?? ".");
@@ -75,8 +78,7 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const limit = input.head_limit ?? DEFAULT_HEAD;
   let searched = 0;
   for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, context)) {
-    await nextTask();
-    context.signal.throwIfAborted();
+    await pause(context.signal);
     await searchFile(file, expression.value, input, found, context);
     searched++;
     if (searched % 100 === 0) context.progress(0.5, `${searched} files searched, ${found.files} match`);
@@ -109,12 +111,12 @@ async function* candidates(
 
 async function searchFile(
   file: FileStat,
-  expression: RegExp,
+  pattern: GrepPattern,
   input: Input,
   found: Found,
   context: ToolContext,
 ): Promise<void> {
-  if (file.size > (input.multiline ? MULTILINE_BYTES : FILE_BYTES)) {
+  if (file.size > (input.multiline ? Math.min(FILE_BYTES, pattern.reach) : FILE_BYTES)) {
     found.skipped++;
     return;
   }
@@ -126,7 +128,9 @@ async function searchFile(
   if (isBinary(answer.value)) return;
   const content = decodeLeniently(answer.value);
   const lines = linesOf(content);
-  const hits = input.multiline ? matchAcrossLines(content, expression) : matchLines(lines, expression);
+  const hits = input.multiline
+    ? matchAcrossLines(content, pattern.expression)
+    : await matchLines(lines, pattern, () => pause(context.signal));
   if (hits.length === 0) return;
   found.files++;
   const mode = input.output_mode ?? "files_with_matches";
@@ -166,7 +170,8 @@ function report(found: Found, limit: number, pattern: string, base: string): str
   return lines.join("\n");
 }
 
-/** Lets the isolate serve others between two files; a resolved promise alone would not. */
-function nextTask(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** Lets the isolate serve others and hear of an abort; a resolved promise alone would not. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => setTimeout(resolve, 0));
+  signal.throwIfAborted();
 }

@@ -34,7 +34,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
  * indexOf, so a hostile page costs no more than its length.
  */
 export function htmlToText(html: string): string {
-  const lower = html.toLowerCase();
+  // ASCII only: other letters may change their length, and places must agree.
+  const lower = html.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   const out: string[] = [];
   const links: string[] = [];
   const title = titleOf(html, lower);

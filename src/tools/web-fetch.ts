@@ -88,7 +88,7 @@ async function showPage(page: Page, input: Input, signal: AbortSignal): Promise<
     return failure(`${url.href} is ${type.slice(0, 100)}, which WebFetch does not show (HTTP ${response.status})`);
   }
   const { bytes, cut } = await readBody(response, signal);
-  const raw = decoderFor(type).decode(bytes);
+  const raw = decode(bytes, type);
   const body = /html/i.test(type) ? htmlToText(raw) : raw;
   const lines = [`URL: ${url.href}`];
   if (input.prompt) lines.push(`Looking for: ${input.prompt}`);
@@ -104,12 +104,12 @@ function isText(type: string): boolean {
   );
 }
 
-function decoderFor(type: string): TextDecoder {
+function decode(bytes: Uint8Array, type: string): string {
   const charset = /charset\s*=\s*"?([\w-]+)/i.exec(type)?.[1] ?? "utf-8";
   try {
-    return new TextDecoder(charset);
+    return new TextDecoder(charset).decode(bytes);
   } catch {
-    return new TextDecoder();
+    return new TextDecoder().decode(bytes);
   }
 }
 
