@@ -35,6 +35,7 @@ export default defineConfig({
           name: "wire",
           include: ["test/wire/**/*.test.ts"],
           environment: "node",
+          globalSetup: ["./test/wire/support/setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

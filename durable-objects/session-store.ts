@@ -40,6 +40,27 @@ export class SessionStore {
   create(meta: SessionMeta): void {
     createSessionTables(this.#sql);
     this.#setMeta("session", JSON.stringify(meta));
+    this.setUnlisted(true);
+  }
+
+  /** The session's row in the list of sessions is missing or out of date. */
+  isUnlisted(): boolean {
+    return this.meta() !== undefined && this.#getMeta("unlisted") === "1";
+  }
+
+  setUnlisted(unlisted: boolean): void {
+    this.#setMeta("unlisted", unlisted ? "1" : "0");
+  }
+
+  /** The run that a repeated request belongs to (H-21). */
+  keyOf(key: string): { readonly digest: string; readonly runId: string; readonly cursor: number } | undefined {
+    type Row = { digest: string; run_id: string; cursor: number };
+    const row = this.#sql.exec<Row>("SELECT digest, run_id, cursor FROM keys WHERE key = ?", key).toArray()[0];
+    return row && { digest: row.digest, runId: row.run_id, cursor: row.cursor };
+  }
+
+  saveKey(key: string, digest: string, runId: string, cursor: number): void {
+    this.#sql.exec("INSERT INTO keys VALUES (?, ?, ?, ?)", key, digest, runId, cursor);
   }
 
   reservedSeq(): number {
@@ -115,6 +136,25 @@ export class SessionStore {
         pieces: row.pieces === null ? undefined : (JSON.parse(row.pieces) as [number, number][]),
       };
     }
+  }
+
+  /** Events up to this number are not kept any more. */
+  droppedUpTo(): number {
+    return Number(this.#getMeta("dropped") ?? 0);
+  }
+
+  /** Keeps the newest `keep` event rows; gives the number of the last one dropped for good. */
+  dropEventsBut(keep: number): void {
+    const edge = this.#sql
+      .exec<{ seq: number }>("SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?", keep)
+      .toArray()[0]?.seq;
+    if (edge === undefined) return;
+    this.#sql.exec(
+      "DELETE FROM texts WHERE owner IN (SELECT 'event:' || seq FROM events WHERE seq <= ? AND body IS NULL)",
+      edge,
+    );
+    this.#sql.exec("DELETE FROM events WHERE seq <= ?", edge);
+    this.#setMeta("dropped", String(edge));
   }
 
   decisionState(id: string): string | undefined {

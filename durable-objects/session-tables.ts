@@ -14,6 +14,7 @@ export function createSessionTables(sql: SqlStorage): void {
     ) WITHOUT ROWID;
     CREATE TABLE queue (position INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, body TEXT);
     CREATE TABLE credentials (run_id TEXT PRIMARY KEY, sealed TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE keys (key TEXT PRIMARY KEY, digest TEXT NOT NULL, run_id TEXT NOT NULL, cursor INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE outbox (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
   `);
 }

@@ -1,8 +1,15 @@
 import { DurableObject } from "cloudflare:workers";
-import { type Bindings, composeAudit, composeEngine, composeSandbox, readConfig } from "../src/compose.ts";
+import {
+  type Bindings,
+  composeAudit,
+  composeDirectory,
+  composeEngine,
+  composeSandbox,
+  readConfig,
+} from "../src/compose.ts";
 import type { AuditEntry } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
-import { Credentials } from "../src/contract/credentials.ts";
+import type { Credentials } from "../src/contract/credentials.ts";
 import { isTerminal } from "../src/contract/events.ts";
 import type { RunConfig, RunPlan } from "../src/contract/log.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
@@ -13,34 +20,47 @@ import type {
   FileContent,
   FileListing,
   HistoryMessage,
+  Idempotency,
   OpenDecision,
   Page,
   SessionInfo,
+  SessionStatsView,
 } from "../src/contract/sessions.ts";
 import { SOCKET_DONE } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
+import { encodeFrame, eventData } from "../src/session/frames.ts";
 import { pageOf } from "../src/session/page.ts";
 import { FrameHub } from "./frame-hub.ts";
+import { createBookDirectory } from "./object-directory.ts";
+import { RunCredentials } from "./run-credentials.ts";
 import { SessionDriver } from "./session-driver.ts";
 import { getFile, putFile, removeFile } from "./session-files.ts";
+import { type CopyPage, type CopyPosition, readCopy, writeCopy } from "./session-fork.ts";
 import { SessionJournal } from "./session-journal.ts";
+import { SessionOutbox } from "./session-outbox.ts";
 import { SessionStore } from "./session-store.ts";
+import { statsView } from "./session-views.ts";
+import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
-/** An outbox entry is in D1 within about this time. */
-const AUDIT_FLUSH_MS = 1_000;
-const AUDIT_RETRY_MS = 10_000;
-const AUDIT_BATCH = 200;
+/** What the outbox could not deliver is tried again after this time. */
+const OUTBOX_RETRY_MS = 10_000;
 
 export type StartRequest = {
   readonly plan: RunPlan;
   readonly credentials: Credentials | undefined;
   readonly onBusy: "reject" | "queue";
+  readonly repeat: Idempotency | undefined;
 };
 
+/** Messages a `reset` snapshot carries; older ones are in the history. */
+const SNAPSHOT_MESSAGES = 100;
+
+export type CreatedSession = { readonly session_id: string; readonly created_at: string };
+
 /** What a started run is followed by: the stream begins after `cursor`. */
-export type Started = { readonly cursor: number; readonly queuePosition: number };
+export type Started = { readonly cursor: number; readonly runId: string };
 
 /**
  * One session: a thin shell around the journal and the driver. Decides purely, writes, then acts; holds nothing while a
@@ -53,9 +73,8 @@ export class Session extends DurableObject<Bindings> {
   readonly #journal: SessionJournal;
   readonly #driver: SessionDriver;
   #sandboxMade: Sandbox | undefined;
-  /** Keys of runs of this life; the sealed form in the table outlives it. */
-  readonly #credentials = new Map<string, Credentials>();
-  #auditTimer: ReturnType<typeof setTimeout> | null = null;
+  readonly #credentials: RunCredentials;
+  readonly #outbox: SessionOutbox;
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
@@ -63,6 +82,14 @@ export class Session extends DurableObject<Bindings> {
     this.#store = new SessionStore(ctx.storage);
     this.#hub = new FrameHub(ctx);
     this.#journal = new SessionJournal(this.#store, this.#hub, "/workspace", Date.now);
+    this.#credentials = new RunCredentials(this.#store, this.#config.ENCRYPTION_KEY);
+    this.#outbox = new SessionOutbox({
+      store: this.#store,
+      audit: composeAudit(env),
+      directory: composeDirectory(env) ?? createBookDirectory(env),
+      messageCount: () => this.#journal.fold.messages.length,
+      hold: (work) => ctx.waitUntil(work),
+    });
     this.#driver = new SessionDriver({
       journal: this.#journal,
       store: this.#store,
@@ -73,14 +100,65 @@ export class Session extends DurableObject<Bindings> {
     });
   }
 
-  create(tenant: string, sessionId: string, createdAt: string): Answer<{ session_id: string; created_at: string }> {
-    if (this.#store.meta()) return refuse("conflict_error", `session ${sessionId} already exists`);
-    const incarnation = crypto.randomUUID();
-    this.#store.transaction(() => {
-      this.#store.create({ tenant, sessionId, createdAt, incarnation });
-      composeSandbox(this.#config, this.ctx.storage).prepare();
-    });
+  async create(
+    tenant: string,
+    sessionId: string,
+    createdAt: string,
+    repeatable: boolean,
+  ): Promise<Answer<CreatedSession>> {
+    const known = this.#store.meta();
+    if (known && repeatable) return ok({ session_id: known.sessionId, created_at: known.createdAt });
+    if (known) return refuse("conflict_error", `session ${sessionId} already exists`);
+    this.#make(tenant, sessionId, createdAt);
+    await this.#publish();
     return ok({ session_id: sessionId, created_at: createdAt });
+  }
+
+  /** Becomes a copy of another session up to its last settled point; nothing is shared afterwards. */
+  async forkFrom(
+    source: DurableObjectStub<Session>,
+    tenant: string,
+    id: string,
+    at: string,
+  ): Promise<Answer<CreatedSession>> {
+    if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
+    const settled = await source.settledPoint();
+    if (!settled.ok) return settled;
+    const pages: CopyPage[] = [];
+    for (let from: CopyPosition | undefined = { table: 0, offset: 0 }; from; ) {
+      const page: CopyPage = await source.copyPage(settled.value.logEnd, from);
+      pages.push(page);
+      from = page.next;
+    }
+    if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
+    this.#store.transaction(() => {
+      this.#make(tenant, id, at);
+      for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
+      this.#store.forgetLogSeq();
+      const end = { kind: "run_ended", outcome: { type: "done", stop_reason: "cancelled" } } as const;
+      const mark = { kind: "forked", from: settled.value.sessionId } as const;
+      this.#store.append("", settled.value.inRun ? [end, mark] : [mark], Date.now());
+    });
+    await this.#publish();
+    return ok({ session_id: id, created_at: at });
+  }
+
+  /** Where a fork may cut the log: after the last whole turn. Refused while something runs: files may be half written. */
+  settledPoint(): Answer<{ logEnd: number; inRun: boolean; sessionId: string }> {
+    const meta = this.#store.meta();
+    if (!meta) return notFound();
+    if (this.#driver.running)
+      return refuse("conflict_error", "a run is going in this session; fork it when it waits or has ended");
+    let point = { logEnd: 0, inRun: false };
+    for (const { seq, entry } of this.#store.entries()) {
+      if (entry.kind === "turn_ended") point = { logEnd: seq, inRun: true };
+      if (entry.kind === "run_ended" || entry.kind === "forked") point = { logEnd: seq, inRun: false };
+    }
+    return ok({ ...point, sessionId: meta.sessionId });
+  }
+
+  copyPage(logEnd: number, from: CopyPosition): CopyPage {
+    return readCopy(this.ctx.storage.sql, logEnd, from);
   }
 
   info(): Answer<SessionInfo> {
@@ -93,23 +171,30 @@ export class Session extends DurableObject<Bindings> {
   /** Ends what runs, hands the audit over, frees all storage; the id can be used again (H-5). */
   async remove(): Promise<Answer<void>> {
     if (!this.#store.meta()) return notFound();
+    const { tenant, sessionId } = this.#store.meta() ?? { tenant: "", sessionId: "" };
     await this.#driver.cancel("the session was deleted");
-    if (!(await this.#flushAudit())) return refuse("internal_error", "the audit could not be stored; try again");
+    if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
     this.#hub.endAll();
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     this.#journal.reset();
     this.#credentials.clear();
     this.#sandboxMade = undefined;
+    await (composeDirectory(this.env) ?? createBookDirectory(this.env)).remove(tenant, sessionId);
     return ok(undefined);
   }
 
   /** Stores the message and begins (or queues) its run; the run belongs to the object from here on. */
   async begin(request: StartRequest): Promise<Answer<Started>> {
     if (!this.#store.meta()) return notFound();
-    const { plan, credentials } = request;
+    const { plan, credentials, repeat } = request;
     const runId = plan.config.run_id;
-    const sealed = credentials ? await this.#seal(runId, credentials) : undefined;
+    const sealed = credentials ? await this.#credentials.seal(runId, credentials) : undefined;
+    const first = repeat && this.#store.keyOf(repeat.key);
+    if (first && first.digest !== repeat.bodyDigest) {
+      return refuse("conflict_error", "Idempotency-Key was used for another request");
+    }
+    if (first) return ok({ cursor: first.cursor, runId: first.runId });
     const busy = this.#driver.busy || this.#store.queueLength() > 0;
     if (busy && request.onBusy !== "queue") {
       return refuse("conflict_error", "a run is already going in this session; wait for it, or send on_busy: queue");
@@ -118,17 +203,17 @@ export class Session extends DurableObject<Bindings> {
       return refuse("conflict_error", `the session's queue is full (${QUEUE_MAX} messages)`);
     }
     const cursor = this.#journal.last;
-    if (credentials) this.#credentials.set(runId, credentials);
-    if (sealed !== undefined) this.#store.saveCredentials(runId, sealed);
+    if (credentials) this.#credentials.keep(runId, credentials, sealed);
+    if (repeat) this.#store.saveKey(repeat.key, repeat.bodyDigest, runId, cursor);
     if (!busy) {
       this.#driver.start(plan);
-      return ok({ cursor, queuePosition: 0 });
+      return ok({ cursor, runId });
     }
     this.#store.enqueue(plan);
     const position = this.#store.queueLength();
     this.#journal.commit(runId, { entries: [], events: [{ type: "queued", position }], audit: [] });
     this.#driver.ensure();
-    return ok({ cursor, queuePosition: position });
+    return ok({ cursor, runId });
   }
 
   /** Answers an open question, once (H-7). Returns before the tool runs. */
@@ -186,6 +271,18 @@ export class Session extends DurableObject<Bindings> {
     return pageOf(all.reverse(), limit, cursor, meta.incarnation);
   }
 
+  stats(): Answer<SessionStatsView> {
+    const meta = this.#store.meta();
+    return meta ? ok(statsView(meta.sessionId, this.#store.entries())) : notFound();
+  }
+
+  /** Whether this session can have given the number; one above its mark was never given. */
+  checkCursor(after: number): Answer<void> {
+    if (!this.#store.meta()) return notFound();
+    if (after <= this.#journal.highest) return ok(undefined);
+    return refuse("invalid_request_error", "Last-Event-ID was never given by this session");
+  }
+
   async readFile(path: string): Promise<Answer<FileContent | FileListing>> {
     return this.#store.meta() ? getFile(this.#sandbox(), path) : notFound();
   }
@@ -203,14 +300,13 @@ export class Session extends DurableObject<Bindings> {
     const url = new URL(request.url);
     const after = Number(url.searchParams.get("after") ?? "0");
     const run = url.searchParams.get("run") ?? undefined;
-    if (!this.#store.meta()) return Response.json(notFound());
-    if (!Number.isSafeInteger(after) || after < 0 || after > this.#journal.highest) {
-      return Response.json(refuse("invalid_request_error", "the event id was never given by this session"));
-    }
+    if (!Number.isSafeInteger(after) || after < 0) return Response.json(refuse("invalid_request_error", "bad cursor"));
+    const valid = this.checkCursor(after);
+    if (!valid.ok) return Response.json(valid);
     this.#driver.ensure();
     const { 0: client, 1: server } = new WebSocketPair();
     this.#hub.accept(server, run);
-    this.#journal.replay(after, run, (text) => server.send(text));
+    this.#journal.replay(this.#reset(server, after, run), run, (text) => server.send(text));
     if (run !== undefined && this.#runIsOver(run)) server.close(SOCKET_DONE, "run ended");
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -226,20 +322,37 @@ export class Session extends DurableObject<Bindings> {
       if (!this.#store.meta()) return;
       this.#expire();
       this.#driver.ensure();
-      await this.#flushAudit();
+      await this.#outbox.flush();
     } catch (error) {
       console.error("session alarm failed", error instanceof Error ? error.stack : String(error));
     }
     this.#schedule();
   }
 
-  /** Takes audit entries of stateless runs where there is no D1: the object is then a tenant's audit book. */
-  recordAudit(tenant: string, entries: readonly AuditEntry[]): void {
-    if (!this.#store.meta()) {
-      const createdAt = new Date().toISOString();
-      this.#store.create({ tenant, sessionId: "~audit", createdAt, incarnation: crypto.randomUUID() });
-    }
-    this.#store.addAudit(entries);
+  // Beside sessions, a tenant has a book: an object of this class under a name no session can have.
+
+  bookPut(session: SessionInfo): void {
+    this.#book().put(session);
+  }
+
+  bookRemove(sessionId: string): void {
+    this.#book().remove(sessionId);
+  }
+
+  bookList(limit: number, after: { created_at: string; session_id: string } | undefined): Page<SessionInfo> {
+    return this.#book().list(limit, after);
+  }
+
+  bookAudit(entries: readonly AuditEntry[]): void {
+    this.#book().recordAudit(entries);
+  }
+
+  bookKey(repeat: Idempotency, sessionId: string): Answer<{ session_id: string }> {
+    return this.#book().claimKey(repeat.key, repeat.bodyDigest, sessionId, Date.now());
+  }
+
+  #book(): TenantBook {
+    return new TenantBook(this.ctx.storage.sql);
   }
 
   /** Questions whose time is over are denied (T-4). */
@@ -258,13 +371,28 @@ export class Session extends DurableObject<Bindings> {
     }
   }
 
+  #make(tenant: string, sessionId: string, createdAt: string): void {
+    const incarnation = crypto.randomUUID();
+    this.#store.transaction(() => {
+      this.#store.create({ tenant, sessionId, createdAt, incarnation });
+      composeSandbox(this.#config, this.ctx.storage).prepare();
+    });
+  }
+
+  /** The new session is in the list before its maker is answered; a list that cannot be reached gets it later. */
+  async #publish(): Promise<void> {
+    if (!(await this.#outbox.flush())) this.#schedule();
+  }
+
   #onChange(): void {
+    if (!this.#store.meta()) return;
+    if (!this.#driver.running) {
+      this.#store.setUnlisted(true);
+      this.#store.dropEventsBut(this.#config.EVENTS_KEPT);
+      this.#credentials.forgetAllBut(this.#journal.fold.run?.config.run_id);
+    }
     this.#schedule();
-    if (!this.#store.auditWaiting() || !composeAudit(this.env)) return;
-    this.#auditTimer ??= setTimeout(() => {
-      this.#auditTimer = null;
-      this.ctx.waitUntil(this.#flushAudit());
-    }, AUDIT_FLUSH_MS);
+    this.#outbox.nudge();
   }
 
   /** The one alarm stands at the earliest of: heartbeat of a running loop, deadline of a question, outbox retry. */
@@ -274,27 +402,25 @@ export class Session extends DurableObject<Bindings> {
     const times = this.#store.openDecisions().map((decision) => decision.deadline);
     const unfinished = this.#driver.running || this.#store.queueLength() > 0;
     if (unfinished) times.push(now + this.#config.HEARTBEAT_SECONDS * 1000);
-    if (composeAudit(this.env) && this.#store.auditWaiting()) times.push(now + AUDIT_RETRY_MS);
+    if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
     if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
   }
 
-  /** Hands the outbox over to D1; true when nothing is left (or there is no D1 and the outbox is the audit). */
-  async #flushAudit(): Promise<boolean> {
-    const sink = composeAudit(this.env);
-    const tenant = this.#store.meta()?.tenant;
-    if (!sink || tenant === undefined) return true;
-    try {
-      while (true) {
-        const batch = this.#store.auditBatch(AUDIT_BATCH);
-        if (batch.length === 0) return true;
-        await sink.write(tenant, batch);
-        if (!this.#store.meta()) return true;
-        this.#store.dropAudit(batch);
-      }
-    } catch (error) {
-      console.error("audit flush failed", error instanceof Error ? error.message : String(error));
-      return false;
-    }
+  /** A client whose place is not kept any more gets a snapshot instead; gives where its replay begins. */
+  #reset(socket: WebSocket, after: number, run: string | undefined): number {
+    const dropped = this.#store.droppedUpTo();
+    if (after >= dropped || run !== undefined) return after;
+    const { fold } = this.#journal;
+    const decisions = this.openDecisions();
+    const snapshot = {
+      session_id: this.#store.meta()?.sessionId ?? "",
+      message_count: fold.messages.length,
+      messages: fold.messages.slice(-SNAPSHOT_MESSAGES),
+      open_permissions: decisions.ok ? decisions.value : [],
+      running: this.#driver.running,
+    };
+    socket.send(encodeFrame(dropped, "reset", eventData({ type: "reset", snapshot }, "")));
+    return dropped;
   }
 
   #runIsOver(run: string): boolean {
@@ -311,7 +437,7 @@ export class Session extends DurableObject<Bindings> {
   async #engine(config: RunConfig): Promise<Answer<EngineDeps>> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
-    const credentials = config.own_key ? await this.#unseal(config.run_id) : undefined;
+    const credentials = config.own_key ? await this.#credentials.of(config.run_id) : undefined;
     if (config.own_key && !credentials) {
       return refuse("invalid_request_error", "the run's own provider key is gone; send the message again");
     }
@@ -324,30 +450,6 @@ export class Session extends DurableObject<Bindings> {
       sessionId: meta.sessionId,
       spill: true,
     });
-  }
-
-  async #seal(runId: string, credentials: Credentials): Promise<string | undefined> {
-    const sealer = await this.#sealer();
-    return sealer?.seal(JSON.stringify(credentials), this.#sealContext(runId));
-  }
-
-  async #unseal(runId: string): Promise<Credentials | undefined> {
-    const known = this.#credentials.get(runId);
-    if (known) return known;
-    const sealed = this.#store.credentials(runId);
-    if (sealed === undefined) return undefined;
-    const clear = await (await this.#sealer())?.open(sealed, this.#sealContext(runId));
-    return clear === undefined ? undefined : Credentials.parse(JSON.parse(clear));
-  }
-
-  async #sealer() {
-    const { createSealer } = await import("../src/secrets/seal.ts");
-    return this.#config.ENCRYPTION_KEY ? createSealer(this.#config.ENCRYPTION_KEY) : undefined;
-  }
-
-  #sealContext(runId: string): string {
-    const meta = this.#store.meta();
-    return `${meta?.tenant}/${meta?.sessionId}/${runId}`;
   }
 }
 

@@ -20,10 +20,8 @@ CREATE INDEX audit_by_time ON audit (tenant, timestamp);
 CREATE TABLE sessions (
   tenant TEXT NOT NULL,
   session_id TEXT NOT NULL,
-  incarnation TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
   message_count INTEGER NOT NULL,
   PRIMARY KEY (tenant, session_id)
 ) WITHOUT ROWID;
-CREATE INDEX sessions_newest ON sessions (tenant, created_at);
+CREATE INDEX sessions_newest ON sessions (tenant, created_at, session_id);

@@ -1,11 +1,13 @@
+import { createBookAudit, createBookDirectory } from "../durable-objects/object-directory.ts";
 import type { RateLimiter } from "../durable-objects/rate-limiter.ts";
 import { createObjectLimiter } from "../durable-objects/rate-limiter-port.ts";
 import type { Session } from "../durable-objects/session.ts";
-import { createObjectAuditSink, createObjectSessions } from "../durable-objects/session-port.ts";
+import { createObjectSessions } from "../durable-objects/session-port.ts";
 import {
   type Bindings,
   composeAudit,
   composeChoice,
+  composeDirectory,
   composeEngine,
   composeMemorySandbox,
   composeTools,
@@ -41,6 +43,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     runner: composeRunner(env, config, choice),
     sessions: createObjectSessions({
       namespace: env.SESSION,
+      directory: composeDirectory(env) ?? createBookDirectory(env),
       newId,
       now: Date.now,
       plan: (caller, request, runId) => planRun(config, choice, caller, request, { runId, interactive: true }),
@@ -63,7 +66,7 @@ function composeRunner(env: WorkerEnv, config: Config, choice: ProviderChoice): 
         { kind: "run_started", config: plan.config } as const,
         { kind: "user", content: plan.content } as const,
       ];
-      const audit = composeAudit(env) ?? createObjectAuditSink(env.SESSION);
+      const audit = composeAudit(env) ?? createBookAudit(env.SESSION);
       return ok(statelessRun(opening, deps.value, audit, caller.tenant, signal));
     },
   };

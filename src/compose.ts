@@ -2,16 +2,18 @@ import { createD1AuditSink } from "./audit/d1-sink.ts";
 import type { AuditSink } from "./contract/audit.ts";
 import { Config } from "./contract/config.ts";
 import type { Credentials } from "./contract/credentials.ts";
+import type { SessionDirectory } from "./contract/directory.ts";
 import type { NewId } from "./contract/ids.ts";
 import type { RunConfig } from "./contract/log.ts";
-import type { ModelCatalog, ModelProvider } from "./contract/model.ts";
+import type { ModelProvider } from "./contract/model.ts";
 import type { PermissionPolicy } from "./contract/permission.ts";
 import { type Answer, refuse } from "./contract/refusal.ts";
 import { ok } from "./contract/result.ts";
 import type { Sandbox } from "./contract/sandbox.ts";
 import type { EgressFetch, Tool } from "./contract/tools.ts";
+import { createD1Directory } from "./directory/d1-directory.ts";
 import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
-import { createModelRegistry } from "./models/index.ts";
+import { createModelRegistry, type ModelRegistry } from "./models/index.ts";
 import { createBasicPolicy } from "./permission/basic-policy.ts";
 import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
 import { createProvider, PROVIDER_NAMES } from "./providers/index.ts";
@@ -58,6 +60,11 @@ export function composeTools(config: Config): readonly Tool[] {
 /** The audit in D1; undefined where there is none. */
 export function composeAudit(env: Bindings): AuditSink | undefined {
   return env.DB ? createD1AuditSink(env.DB) : undefined;
+}
+
+/** The list of sessions in D1; undefined where there is none. */
+export function composeDirectory(env: Bindings): SessionDirectory | undefined {
+  return env.DB ? createD1Directory(env.DB) : undefined;
 }
 
 /** A session's durable workspace: `prepare` makes its tables, once, when the session is made. */
@@ -131,6 +138,7 @@ function makeProvider(
     },
     retry: { tries: config.UPSTREAM_TRIES, retryAfterMaxMs: config.RETRY_AFTER_MAX_SECONDS * 1000 },
     lookup: (model) => registry.info(model, provider),
+    models: registry.list().filter((model) => model.provider === provider),
   });
 }
 
@@ -139,8 +147,11 @@ function setting(env: Bindings, name: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function composeModels(config: Config): ModelCatalog {
-  return createModelRegistry({ overrides: config.MODEL_OVERRIDES });
+/** The model registry of the deployment (R-5, R-6). */
+export function composeModels(config: Config): ModelRegistry {
+  const main = config.MODEL_MAIN ?? config.DEFAULT_MODEL;
+  const roles = { main, fast: config.MODEL_FAST, thinking: config.MODEL_THINKING };
+  return createModelRegistry({ overrides: config.MODEL_OVERRIDES, roles });
 }
 
 function composePolicy(config: Config): PermissionPolicy {

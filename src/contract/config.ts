@@ -42,6 +42,8 @@ export const Config = z.object({
   /** Bytes of all files of one session's virtual workspace. */
   WORKSPACE_MAX_BYTES: integer(256 * 1024 * 1024, 1024),
   RUN_MAX_RESTARTS: integer(5),
+  /** Event rows a session keeps for clients that come back; older ones are answered with a snapshot. */
+  EVENTS_KEPT: integer(100_000, 1),
   ENCRYPTION_KEY: text,
   DEFAULT_PROVIDER: text,
   DEFAULT_MODEL: text,

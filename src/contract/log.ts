@@ -94,6 +94,8 @@ export const Entry = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("turn_ended"), turn: z.number().int().positive() }),
   /** The run was picked up again after its owner was lost (eviction, crash, deploy); counted, so that no run restarts for ever. */
   z.object({ kind: z.literal("run_resumed") }),
+  /** What stands before was copied from another session: history, but not this session's spend. */
+  z.object({ kind: z.literal("forked"), from: z.string() }),
   z.object({ kind: z.literal("cancel"), reason: z.string() }),
   z.object({
     kind: z.literal("run_ended"),

@@ -39,9 +39,33 @@ export const SOCKET_GONE = 4004;
 export type Feed = {
   /** Id after which the stream begins. */
   readonly cursor: number;
-  readonly runId: string;
+  /** The one run it shows; undefined: all of them. */
+  readonly runId: string | undefined;
   connect(after: number): Promise<Answer<FrameSocket>>;
 };
+
+/** Figures of a session (P-2), folded from its log. */
+export type SessionStatsView = {
+  readonly session_id: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly cost_usd: number;
+  /** Prices of an unknown model, or a call whose usage nobody reported, are in the sums. */
+  readonly estimated: boolean;
+  readonly runs: number;
+  readonly turns: number;
+  readonly messages: number;
+  readonly tool_calls: number;
+  readonly tool_errors: number;
+  readonly denials: number;
+  readonly restarts: number;
+  readonly errors: number;
+};
+
+/** A repeat of a request by its `Idempotency-Key` (H-21): same key and body attach to the first one. */
+export type Idempotency = { readonly key: string; readonly bodyDigest: string };
 
 export type FileContent = { readonly kind: "file"; readonly bytes: Uint8Array };
 export type FileListing = {
@@ -51,10 +75,25 @@ export type FileListing = {
 
 /** What the HTTP surface needs of sessions. Every answer is plain data; a missing session is `not_found_error`. */
 export type SessionsPort = {
-  create(caller: Caller, id: string | undefined): Promise<Answer<{ session_id: string; created_at: string }>>;
+  create(
+    caller: Caller,
+    id: string | undefined,
+    repeat?: Idempotency,
+  ): Promise<Answer<{ session_id: string; created_at: string }>>;
+  /** This tenant's sessions, newest first. */
+  list(caller: Caller, page: { limit: number; cursor: string | undefined }): Promise<Answer<Page<SessionInfo>>>;
   info(caller: Caller, id: string): Promise<Answer<SessionInfo>>;
   remove(caller: Caller, id: string): Promise<Answer<void>>;
-  send(caller: Caller, id: string, request: MessageRequest): Promise<Answer<Feed>>;
+  send(caller: Caller, id: string, request: MessageRequest, repeat?: Idempotency): Promise<Answer<Feed>>;
+  /** Every event after a number, then live; over all runs. A number this session never gave is refused. */
+  follow(caller: Caller, id: string, after: number): Promise<Answer<Feed>>;
+  stats(caller: Caller, id: string): Promise<Answer<SessionStatsView>>;
+  /** A new session with the same history and files, sharing nothing afterwards. */
+  fork(
+    caller: Caller,
+    id: string,
+    newId: string | undefined,
+  ): Promise<Answer<{ session_id: string; created_at: string }>>;
   answer(caller: Caller, id: string, decisionId: string, reply: PermissionReply): Promise<Answer<void>>;
   openDecisions(caller: Caller, id: string): Promise<Answer<readonly OpenDecision[]>>;
   cancel(caller: Caller, id: string, request: CancelRequest): Promise<Answer<{ cancelled: boolean }>>;

@@ -26,8 +26,10 @@ export async function runCall(
   const limit = (call.tool.timeoutMs?.(call.input) ?? deps.limits.toolTimeoutMs) + deps.limits.toolGraceMs;
   const timer = new AbortController();
   const work = settle(call, fold, deps, both, progress);
-  const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome => {
+  const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome | Promise<never> => {
     signal.throwIfAborted();
+    // The call is over: this promise must not win any more.
+    if (timer.signal.aborted) return new Promise<never>(() => undefined);
     deps.observe("tool_timed_out", { tool: call.tool.name, limit_ms: limit });
     return { content: `error: ${call.tool.name} did not end within ${limit} ms and was given up`, isError: true };
   });

@@ -9,6 +9,7 @@ import { refusalResponse } from "./refusals.ts";
 import { rawPath } from "./request-path.ts";
 import { agentRunRoutes } from "./routes/agent-run.ts";
 import { decisionRoutes } from "./routes/decisions.ts";
+import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { messageRoutes } from "./routes/messages.ts";
@@ -29,6 +30,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   agentRunRoutes(app, deps);
   sessionRoutes(app, deps);
   messageRoutes(app, deps);
+  eventRoutes(app, deps);
   decisionRoutes(app, deps);
   fileRoutes(app, deps);
   return app;

@@ -8,6 +8,10 @@ Some calls need the user's permission. A denied call was refused by a rule or by
 When you are done, say briefly what you did and what you found. If something failed, say so plainly.`;
 
 /** What differs from session to session; never part of a cached prefix. */
-export function environmentPrompt(facts: { readonly cwd: string; readonly root: string; readonly backend: string }): string {
+export function environmentPrompt(facts: {
+  readonly cwd: string;
+  readonly root: string;
+  readonly backend: string;
+}): string {
   return `Environment: workspace ${facts.root}; working directory ${facts.cwd}; sandbox ${facts.backend}.`;
 }

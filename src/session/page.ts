@@ -26,15 +26,20 @@ export function pageOf<T extends { readonly id: string }>(
 }
 
 /** URL-safe base64, so that a cursor can be pasted into a query as it is. */
-function toCursor(text: string): string {
+export function toCursor(text: string): string {
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-function readCursor(cursor: string, incarnation: string): string | undefined {
+/** The text of a cursor; undefined when it is none. */
+export function fromCursor(cursor: string): string | undefined {
   try {
-    const [of, id] = atob(cursor.replaceAll("-", "+").replaceAll("_", "/")).split(":");
-    return of === incarnation ? id : undefined;
+    return atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {
     return undefined;
   }
+}
+
+function readCursor(cursor: string, incarnation: string): string | undefined {
+  const [of, id] = fromCursor(cursor)?.split(":") ?? [];
+  return of === incarnation ? id : undefined;
 }

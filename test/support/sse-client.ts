@@ -2,14 +2,17 @@ import { createParser } from "eventsource-parser";
 
 export type SseEvent = { readonly id: number; readonly type: string; readonly data: Record<string, unknown> };
 
+/** What Node's and workerd's readers have in common. */
+type ByteReader = {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(reason?: unknown): Promise<void>;
+};
+
 /** Reads an SSE body event by event, as a client does; keeps everything it saw. Works in Node and in workerd. */
 export class SseReader {
   readonly seen: SseEvent[] = [];
   comments = 0;
-  readonly #reader: {
-    read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-    cancel(reason?: unknown): Promise<void>;
-  };
+  readonly #reader: ByteReader;
   readonly #decoder = new TextDecoder();
   readonly #waiting: SseEvent[] = [];
   readonly #parser = createParser({
@@ -27,7 +30,7 @@ export class SseReader {
 
   constructor(response: Response) {
     if (!response.ok || !response.body) throw new Error(`no stream: status ${response.status}`);
-    this.#reader = response.body.getReader() as SseReader["#reader"];
+    this.#reader = response.body.getReader() as ByteReader;
   }
 
   /** The next event; undefined at the end of the stream. */

@@ -131,13 +131,16 @@ describe("a run in a session", () => {
   test("takes back a turn whose stream was cut, and the replay agrees", async () => {
     // spec: E-17 T-5
     const cut = anthropicTurn({ text: "half of it" });
-    await script("cut", [{ ...cut, chunks: cut.chunks.slice(0, 3), end: "abort" }, anthropicTurn({ text: "whole" })]);
+    await script("cut", [
+      { ...cut, chunks: cut.chunks.slice(0, 3), everyMs: 20, end: "abort" },
+      anthropicTurn({ text: "whole" }),
+    ]);
     await createSession("cut");
     const stream = await send("cut", "cut", { prompt: "hi" });
     await stream.toEnd();
-    expect(stream.types()).toEqual([
-      "turn_start",
-      "text_delta",
+    const types = stream.types();
+    expect(types).toContain("turn_restart");
+    expect(types.slice(types.indexOf("turn_restart"))).toEqual([
       "turn_restart",
       "text_delta",
       "text",
@@ -157,7 +160,7 @@ describe("a parked permission request", () => {
     await evictDurableObject(objectOf("evict"));
     expect((await answer("evict", asked.data.id, true)).status).toBe(200);
     await stream.toEnd();
-    expect(stream.types()).toEqual([
+    expect(stream.types().filter((type) => type !== "tool_progress")).toEqual([
       "turn_start",
       "tool_use",
       "permission_request",

@@ -51,12 +51,14 @@ export class SessionFold {
       case "user":
         this.#messages.push({ role: "user", content: entry.content });
         return;
+      case "forked":
+        return;
       default:
         if (this.#run) this.#run = this.#applyToRun(this.#run, entry);
     }
   }
 
-  #applyToRun(run: RunState, entry: Exclude<Entry, { kind: "run_started" | "user" }>): RunState {
+  #applyToRun(run: RunState, entry: Exclude<Entry, { kind: "run_started" | "user" | "forked" }>): RunState {
     switch (entry.kind) {
       case "turn_started":
         return { ...run, ...FRESH_TURN, turn: entry.turn, call: "open" };

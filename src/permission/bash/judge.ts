@@ -61,8 +61,15 @@ export function judgeCall(walk: Walk, argv: readonly Arg[], around: Surroundings
   const started = startedText(walk, name, args, around);
   const problem = problemOf(walk, text, name, args, around);
   // A call that is known to only read is not asked about because of what its program could do with other words.
-  if (problem !== undefined) walk.findings.push(danger ?? ask(problem));
+  if (problem !== undefined && !isAllowed(walk, argv)) walk.findings.push(danger ?? ask(problem));
   return union(traits, started);
+}
+
+function isAllowed(walk: Walk, argv: readonly Arg[]): boolean {
+  const { allowed } = walk.scope.context;
+  if (allowed === undefined) return false;
+  const words = argv.map(literalText);
+  return words.every((word) => word !== undefined) && allowed(words.map((word) => word ?? ""));
 }
 
 /** `/bin/ls` is `ls`; a path elsewhere stays a path, which no table knows. */

@@ -16,6 +16,8 @@ export type BashContext = {
   readonly home: string;
   /** Further folders that may be read. */
   readonly allowDirs?: readonly string[] | undefined;
+  /** Calls a rule lets pass; what is refused stays refused, and the rest of the text is judged as ever. */
+  readonly allowed?: ((argv: readonly string[]) => boolean) | undefined;
 };
 
 /** What a variable of the text can hold, over all assignments anywhere in it. */

@@ -87,17 +87,20 @@ export async function* runCommand(shell: Shell, request: ExecRequest, signal: Ab
 async function settle(work: Promise<BashExecResult>, stop: AbortSignal): Promise<BashExecResult> {
   const nothing = { stdout: "", stderr: "", exitCode: TIMED_OUT, env: {} };
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let giveUp = (_: BashExecResult) => {};
   const stuck = new Promise<BashExecResult>((resolve) => {
-    const arm = () => {
-      timer = setTimeout(() => resolve(nothing), STOP_GRACE_MS);
-    };
-    if (stop.aborted) arm();
-    else stop.addEventListener("abort", arm, { once: true });
+    giveUp = resolve;
   });
+  const arm = () => {
+    timer = setTimeout(() => giveUp(nothing), STOP_GRACE_MS);
+  };
+  if (stop.aborted) arm();
+  else stop.addEventListener("abort", arm, { once: true });
   const safe = work.catch(() => ({ ...nothing, exitCode: 126, stderr: "bash: the interpreter failed\n" }));
   try {
     return await Promise.race([safe, stuck]);
   } finally {
+    stop.removeEventListener("abort", arm);
     clearTimeout(timer);
   }
 }

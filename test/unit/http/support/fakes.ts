@@ -78,6 +78,22 @@ export function memorySessions(): SessionsPort & { park(id: string): string; rea
         },
       });
     },
+    async list(caller, page) {
+      calls.push(["list", page]);
+      const ids = [...sessions.keys()].filter((name) => name.startsWith(`${caller.tenant}/`));
+      const data = ids.map((name) => ({ session_id: name.split("/")[1] ?? "", created_at: "", message_count: 0 }));
+      return ok({ data, next_cursor: null });
+    },
+    async follow(caller, id, after) {
+      calls.push(["follow", id, after]);
+      return refuse("invalid_request_error", "not in this fake");
+    },
+    async stats(caller, id) {
+      return find(caller, id) ? refuse("internal_error", "not in this fake") : missing;
+    },
+    async fork(caller, id) {
+      return find(caller, id) ? refuse("internal_error", "not in this fake") : missing;
+    },
     async answer(caller, id, decisionId, reply) {
       calls.push(["answer", id, decisionId, reply]);
       const answered = find(caller, id)?.decisions.get(decisionId);

@@ -1,0 +1,61 @@
+import type { SqlValue } from "./sql-value.ts";
+
+/** Rows of one table on their way to another object. */
+export type CopiedRows = { readonly table: string; readonly rows: readonly (readonly SqlValue[])[] };
+export type CopyPage = { readonly parts: readonly CopiedRows[]; readonly next: CopyPosition | undefined };
+export type CopyPosition = { readonly table: number; readonly offset: number };
+
+/** A page stays well below what one call may carry (32 MiB). */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+type Source = { readonly table: string; readonly query: string; readonly bindings: readonly SqlValue[] };
+
+/** What a fork takes along: the log up to `logEnd` with its long texts, and the files. Not events, questions, keys. */
+function sources(logEnd: number): readonly Source[] {
+  return [
+    { table: "log", query: "SELECT * FROM log WHERE seq <= ? ORDER BY seq", bindings: [logEnd] },
+    {
+      table: "texts",
+      query: `SELECT * FROM texts WHERE owner IN (SELECT 'log:' || seq FROM log WHERE seq <= ? AND body IS NULL)
+              ORDER BY owner, part`,
+      bindings: [logEnd],
+    },
+    { table: "workspace_nodes", query: "SELECT * FROM workspace_nodes ORDER BY ino", bindings: [] },
+    { table: "workspace_names", query: "SELECT * FROM workspace_names ORDER BY parent, name", bindings: [] },
+    { table: "workspace_chunks", query: "SELECT * FROM workspace_chunks ORDER BY ino, part", bindings: [] },
+  ];
+}
+
+/** The next page of a copy. */
+export function readCopy(sql: SqlStorage, logEnd: number, from: CopyPosition): CopyPage {
+  const parts: CopiedRows[] = [];
+  let bytes = 0;
+  let offset = from.offset;
+  const list = sources(logEnd);
+  for (let index = from.table; index < list.length; index++, offset = 0) {
+    const source = list[index];
+    if (!source) break;
+    const rows: SqlValue[][] = [];
+    parts.push({ table: source.table, rows });
+    const cursor = sql.exec(`${source.query} LIMIT -1 OFFSET ?`, ...source.bindings, offset);
+    for (const row of cursor.raw<SqlValue[]>()) {
+      rows.push(row);
+      bytes += row.reduce<number>((sum, value) => sum + sizeOf(value), 0);
+      if (bytes >= PAGE_BYTES) return { parts, next: { table: index, offset: offset + rows.length } };
+    }
+  }
+  return { parts, next: undefined };
+}
+
+export function writeCopy(sql: SqlStorage, parts: readonly CopiedRows[]): void {
+  for (const { table, rows } of parts) {
+    for (const row of rows) {
+      sql.exec(`INSERT OR REPLACE INTO ${table} VALUES (${row.map(() => "?").join(", ")})`, ...row);
+    }
+  }
+}
+
+function sizeOf(value: SqlValue): number {
+  if (typeof value === "string") return value.length * 2;
+  return value instanceof ArrayBuffer ? value.byteLength : 8;
+}

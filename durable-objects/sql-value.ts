@@ -1,0 +1,2 @@
+/** What a column of an object's SQLite holds. */
+export type SqlValue = ArrayBuffer | string | number | null;
