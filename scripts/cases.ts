@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
+import { isHttpFile, runHttpFile } from "./cases/http.ts";
 import { isProviderCase, runProviderCase } from "./cases/providers.ts";
 import { runSecurityFile } from "./cases/security.ts";
 
@@ -18,6 +19,7 @@ type Runner = {
 
 const RUNNERS: readonly Runner[] = [
   { fits: isProviderCase, run: runProviderCase },
+  { fits: isHttpFile, run: runHttpFile },
   {
     fits: (json) => typeof json === "object" && json !== null && Array.isArray((json as { cases?: unknown }).cases),
     run: runSecurityFile,
