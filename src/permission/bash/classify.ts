@@ -17,6 +17,8 @@ export type BashJudgement = BashVerdict & {
 /** Longer text is not parsed: the time of the parser grows faster than its input. */
 const MAX_TEXT = 32 * 1024;
 const MAX_OPENINGS = 400;
+/** Each nested substitution is scanned once for every level above it. */
+const MAX_SUBSTITUTIONS = 100;
 const MAX_SEPARATORS = 1000;
 const MAX_NODES = 10_000;
 const MAX_NESTED_TEXTS = 8;
@@ -78,7 +80,9 @@ function judgeText(
   const openings = text.match(/\$\(|\$\{|`|[<>]\(|\(\(|\(|\{/g)?.length ?? 0;
   const separators = text.match(/[;&|\n]/g)?.length ?? 0;
   if (separators > MAX_SEPARATORS) return nothing(askHigh("too many commands to judge"));
-  if (openings > MAX_OPENINGS) return nothing(askHigh("the command is nested too deeply"));
+  const substitutions = text.match(/\$\(|\$\{|`|[<>]\(/g)?.length ?? 0;
+  if (openings > MAX_OPENINGS || substitutions > MAX_SUBSTITUTIONS)
+    return nothing(askHigh("the command is nested too deeply"));
 
   const script = parse(text);
   const walk: Walk = {
