@@ -22,10 +22,10 @@ export type Surroundings = Input & {
 /** Programs that start what their later words say; anything before those words may be an option. */
 const STARTERS =
   /^(nohup|setsid|ionice|chrt|taskset|watch|parallel|flock|strace|ltrace|script|unbuffer|exec|busybox|toybox|ssh|sshpass|docker|podman|kubectl|entr|caffeinate|firejail|proot|fakeroot|rlwrap|dbus-run-session|xvfb-run|start-stop-daemon|env|xargs|time|timeout|nice|stdbuf|command|builtin|catchsegv|valgrind|gdb|faketime|eatmydata|uv|npx|bunx|pnpm|yarn|npm)$/;
-const MAX_STARTS = 6;
+const MAX_STARTS = 5;
 const MAX_STARTED = 8;
 /** Rules look at every word, some of them once for each word. */
-const MAX_WORDS = 150;
+const MAX_WORDS = 100;
 
 /** Judges one call: what it would do at worst, then whether it is known to only read. */
 export function judgeCall(walk: Walk, argv: readonly Arg[], around: Surroundings): Traits {
@@ -123,7 +123,7 @@ function problemOf(
   }
   const program = PROGRAMS.get(name);
   if (program === undefined)
-    return SHELLS.test(name) ? shellProblem(args, around) : `${text} is not known to only read`;
+    return /^(ba|da)?sh$/.test(name) ? shellProblem(args, around) : `${text} is not known to only read`;
   return programProblem(walk, name, program, args);
 }
 
