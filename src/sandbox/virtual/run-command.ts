@@ -64,7 +64,7 @@ export async function* runCommand(shell: Shell, request: ExecRequest, signal: Ab
     const result = plainWords(await settle(bash.exec(request.command, options), options.signal));
     signal.throwIfAborted();
     // The interpreter looks at the clock too, and may see the deadline before the timer has had its turn.
-    const timedOut = deadline.signal.aborted || OWN_DEADLINE.test(result.stderr);
+    const timedOut = deadline.signal.aborted || (result.exitCode === TIMED_OUT && OWN_DEADLINE.test(result.stderr));
     const failed = files.failed.map((each) => `${each}\n`).join("");
     if (cwd !== request.cwd) yield line(`bash: ${request.cwd}: the working directory is gone; running in ${cwd}`);
     yield* pieces("stdout", outputBytes(result));
@@ -105,7 +105,8 @@ async function settle(work: Promise<BashExecResult>, stop: AbortSignal): Promise
   }
 }
 
-const OWN_DEADLINE = /^bash: execution exceeded execution deadline \(/m;
+/** What the interpreter says when it stops a script, or one command such as `sleep`, at its own deadline. */
+const OWN_DEADLINE = /^bash: .{1,64} exceeded (its )?execution deadline/m;
 
 /** Commands that only the interpreter's Node build has answer with words for its developers. */
 const OTHER_BUILD = /^bash: (\S+): command not available in browser environments\..*$/gm;
