@@ -19,6 +19,7 @@ export default defineConfig({
                 OPENAI_BASE_URL: inject("upstreamUrl"),
                 ENCRYPTION_KEY: "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=",
                 KEEPALIVE_SECONDS: "0.5",
+                HEARTBEAT_SECONDS: "1",
               },
             },
           })),

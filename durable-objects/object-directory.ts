@@ -1,13 +1,28 @@
-import type { AuditSink } from "../src/contract/audit.ts";
+import type { AuditEntry, AuditSink } from "../src/contract/audit.ts";
 import type { SessionDirectory } from "../src/contract/directory.ts";
-import type { Session } from "./session.ts";
+import type { Answer } from "../src/contract/refusal.ts";
+import type { Idempotency, Page, SessionInfo } from "../src/contract/sessions.ts";
 
-type Namespace = DurableObjectNamespace<Session>;
+type Place = { readonly created_at: string; readonly session_id: string };
 
-/** The list of sessions where there is no database: one book object a tenant (its name is no session id). */
-export function createBookDirectory(env: { readonly [name: string]: unknown }): SessionDirectory {
-  // The binding of this very class, named in wrangler.toml.
-  const namespace = env.SESSION as Namespace;
+/** What a book object offers: the `book…` methods of `Session`, as seen through a stub. */
+type BookObject = {
+  bookPut(session: SessionInfo): Promise<void>;
+  bookRemove(sessionId: string): Promise<void>;
+  bookList(limit: number, after: Place | undefined): Promise<Page<SessionInfo>>;
+  bookAudit(entries: readonly AuditEntry[]): Promise<void>;
+  bookKey(repeat: Idempotency, sessionId: string): Promise<Answer<{ session_id: string }>>;
+};
+type Namespace = { getByName(name: string): BookObject };
+
+/** A tenant's book: an object of the session class under a name no session can have. */
+export function book(namespace: unknown, tenant: string): BookObject {
+  // The binding of the session class (wrangler.toml); its own type would make the two files import each other.
+  return (namespace as Namespace).getByName(`${tenant}/~book`);
+}
+
+/** The list of sessions where there is no database. */
+export function createBookDirectory(namespace: unknown): SessionDirectory {
   return {
     put: (tenant, session) => book(namespace, tenant).bookPut(session),
     remove: (tenant, id) => book(namespace, tenant).bookRemove(id),
@@ -16,10 +31,6 @@ export function createBookDirectory(env: { readonly [name: string]: unknown }): 
 }
 
 /** Audit of stateless runs where there is no database. */
-export function createBookAudit(namespace: Namespace): AuditSink {
+export function createBookAudit(namespace: unknown): AuditSink {
   return { write: (tenant, entries) => book(namespace, tenant).bookAudit([...entries]) };
-}
-
-export function book(namespace: Namespace, tenant: string): DurableObjectStub<Session> {
-  return namespace.getByName(`${tenant}/~book`);
 }

@@ -94,6 +94,10 @@ export class SessionStore {
         const { decision_id: id, deadline } = entry;
         this.#sql.exec("INSERT INTO decisions VALUES (?, ?, ?, ?, 'pending')", id, runId, seq, deadline);
       }
+      if (entry.kind === "decision_settled") {
+        const state = entry.by === "user" ? "answered" : "timeout";
+        this.#sql.exec("UPDATE decisions SET state = ? WHERE id = ?", state, entry.decision_id);
+      }
       if (entry.kind === "run_ended") {
         this.#sql.exec("UPDATE decisions SET state = 'void' WHERE run_id = ? AND state = 'pending'", runId);
         this.#sql.exec("DELETE FROM credentials WHERE run_id = ?", runId);
@@ -159,12 +163,6 @@ export class SessionStore {
 
   decisionState(id: string): string | undefined {
     return this.#sql.exec<{ state: string }>("SELECT state FROM decisions WHERE id = ?", id).toArray()[0]?.state;
-  }
-
-  /** Closes an open decision; false when it was not open any more. */
-  closeDecision(id: string, state: "answered" | "timeout"): boolean {
-    const done = this.#sql.exec("UPDATE decisions SET state = ? WHERE id = ? AND state = 'pending'", state, id);
-    return done.rowsWritten > 0;
   }
 
   /** Open decisions as they were asked. */

@@ -86,7 +86,7 @@ export class Session extends DurableObject<Bindings> {
     this.#outbox = new SessionOutbox({
       store: this.#store,
       audit: composeAudit(env),
-      directory: composeDirectory(env) ?? createBookDirectory(env),
+      directory: composeDirectory(env) ?? createBookDirectory(env.SESSION),
       messageCount: () => this.#journal.fold.messages.length,
       hold: (work) => ctx.waitUntil(work),
     });
@@ -180,7 +180,7 @@ export class Session extends DurableObject<Bindings> {
     this.#journal.reset();
     this.#credentials.clear();
     this.#sandboxMade = undefined;
-    await (composeDirectory(this.env) ?? createBookDirectory(this.env)).remove(tenant, sessionId);
+    await (composeDirectory(this.env) ?? createBookDirectory(this.env.SESSION)).remove(tenant, sessionId);
     return ok(undefined);
   }
 
@@ -225,7 +225,7 @@ export class Session extends DurableObject<Bindings> {
     if (state === "answered") return refuse("conflict_error", `permission request ${decisionId} was already answered`);
     this.#expire();
     const open = this.#store.openDecisions().find((decision) => decision.decision_id === decisionId);
-    if (!open || !this.#store.closeDecision(decisionId, "answered")) return unknown;
+    if (!open) return unknown;
     this.#driver.settle(open.runId, {
       kind: "decision_settled",
       decision_id: decisionId,
@@ -359,7 +359,7 @@ export class Session extends DurableObject<Bindings> {
   #expire(): void {
     const now = Date.now();
     for (const decision of this.#store.openDecisions()) {
-      if (decision.deadline > now || !this.#store.closeDecision(decision.decision_id, "timeout")) continue;
+      if (decision.deadline > now) continue;
       this.#driver.settle(decision.runId, {
         kind: "decision_settled",
         decision_id: decision.decision_id,

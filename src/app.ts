@@ -43,7 +43,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     runner: composeRunner(env, config, choice),
     sessions: createObjectSessions({
       namespace: env.SESSION,
-      directory: composeDirectory(env) ?? createBookDirectory(env),
+      directory: composeDirectory(env) ?? createBookDirectory(env.SESSION),
       newId,
       now: Date.now,
       plan: (caller, request, runId) => planRun(config, choice, caller, request, { runId, interactive: true }),

@@ -14,7 +14,7 @@ import type { EgressFetch, Tool } from "./contract/tools.ts";
 import { createD1Directory } from "./directory/d1-directory.ts";
 import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
 import { createModelRegistry, type ModelRegistry } from "./models/index.ts";
-import { createBasicPolicy } from "./permission/basic-policy.ts";
+import { createPolicy } from "./permission/policy.ts";
 import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
 import { createProvider, PROVIDER_NAMES } from "./providers/index.ts";
 import { commaList, type ProviderChoice } from "./run-plan.ts";
@@ -155,7 +155,7 @@ export function composeModels(config: Config): ModelRegistry {
 }
 
 function composePolicy(config: Config): PermissionPolicy {
-  return createBasicPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) });
+  return createPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) });
 }
 
 function composeEgress(): EgressFetch {

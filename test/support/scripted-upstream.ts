@@ -29,7 +29,7 @@ export type Reply = {
  */
 export class ScriptedUpstream {
   readonly #server: Server;
-  readonly #scripts = new Map<string, { replies: Reply[]; seen: SeenRequest[] }>();
+  readonly #scripts = new Map<string, { replies: Reply[]; seen: SeenRequest[]; byTurn?: boolean }>();
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#handle(request, response));
@@ -49,6 +49,12 @@ export class ScriptedUpstream {
     this.#scripts.set(name, { replies: [...replies], seen: [] });
   }
 
+  /** From now on the reply is chosen by how many assistant messages the request carries: a call made again gets it again. */
+  replyByTurn(name: string): void {
+    const script = this.#scripts.get(name);
+    if (script) script.byTurn = true;
+  }
+
   seen(name: string): readonly SeenRequest[] {
     return this.#scripts.get(name)?.seen ?? [];
   }
@@ -66,14 +72,14 @@ export class ScriptedUpstream {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? "/";
     const body = await readAll(request);
-    const control = /^\/__(script|seen|left)\/(.+)$/.exec(path);
+    const control = /^\/__(script|sticky|seen|left)\/(.+)$/.exec(path);
     if (control) return this.#control(control[1] ?? "", decodeURIComponent(control[2] ?? ""), body, response);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
     const key =
       headers["x-api-key"] ?? headers["x-goog-api-key"] ?? headers.authorization?.replace(/^Bearer /, "") ?? "";
     const script = this.#scripts.get(key.replace(/^key-/, ""));
-    const reply = script?.replies.shift();
     const seen: SeenRequest = { path, headers, body: body === "" ? null : JSON.parse(body), aborted: false };
+    const reply = script?.byTurn ? script.replies[assistantTurns(seen.body)] : script?.replies.shift();
     script?.seen.push(seen);
     if (!reply) {
       response.writeHead(500, { "content-type": "application/json" });
@@ -94,10 +100,15 @@ export class ScriptedUpstream {
   }
 
   #control(verb: string, name: string, body: string, response: ServerResponse): void {
+    if (verb === "sticky") this.replyByTurn(name);
     if (verb === "script") this.script(name, JSON.parse(body) as Reply[]);
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(verb === "left" ? this.left(name) : verb === "seen" ? this.seen(name) : null));
   }
+}
+
+function assistantTurns(body: { messages?: { role: string }[] } | null): number {
+  return body?.messages?.filter((message) => message.role === "assistant").length ?? 0;
 }
 
 async function readAll(request: IncomingMessage): Promise<string> {

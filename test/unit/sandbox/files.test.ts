@@ -72,7 +72,7 @@ describe.each(Object.entries(MAKERS))("files of a virtual sandbox in %s", (_name
     let seen = 0;
     for await (const _ of sandbox.files.walk("/workspace", 20_000)) seen++;
     expect(seen).toBe(10_001);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     expect(await codeOf(sandbox.files.remove("/workspace/many", { recursive: true }))).toBe("ok");
     expect(await names(sandbox, "/workspace")).toEqual([]);
   }, 30_000);

@@ -102,9 +102,12 @@ test("copies and moves trees, onto existing ones too", async () => {
 
 test("stops file operations of a command that was stopped", async () => {
   const sandbox = make();
-  await run(sandbox, "for i in 1 2 3 4 5; do sleep 0.05; echo $i >> log; done", { timeoutMs: 120 });
+  // Whether the deadline comes before, between or after the first writes: later ones must not come.
+  await sandbox.files.writeFile("/workspace/log", bytes("begin\n"));
+  const ran = await run(sandbox, "for i in $(seq 1 500); do sleep 0.02; echo $i >> log; done", { timeoutMs: 150 });
+  expect(ran.timedOut).toBe(true);
   const before = await read(sandbox, "/workspace/log");
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await run(sandbox, "sleep 0.2");
   expect(await read(sandbox, "/workspace/log")).toBe(before);
 });
 

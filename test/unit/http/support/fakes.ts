@@ -84,7 +84,7 @@ export function memorySessions(): SessionsPort & { park(id: string): string; rea
       const data = ids.map((name) => ({ session_id: name.split("/")[1] ?? "", created_at: "", message_count: 0 }));
       return ok({ data, next_cursor: null });
     },
-    async follow(caller, id, after) {
+    async follow(_caller, id, after) {
       calls.push(["follow", id, after]);
       return refuse("invalid_request_error", "not in this fake");
     },
