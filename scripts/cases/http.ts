@@ -34,7 +34,10 @@ export class HttpCases {
   }
 
   async close(): Promise<void> {
-    for (const server of this.#servers.values()) await (await server).stop();
+    // A server that did not start has failed its cases already.
+    for (const started of await Promise.allSettled(this.#servers.values())) {
+      if (started.status === "fulfilled") await started.value.stop();
+    }
     await this.#upstream.close();
   }
 

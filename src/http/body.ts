@@ -6,6 +6,35 @@ import { describeIssue } from "./issues.ts";
 /** Storage clones values structurally, which overflows the stack on deep ones; no request needs more. */
 const MAX_DEPTH = 64;
 
+/** How long a refusal waits for the rest of a body. */
+const LINGER_MS = 2_000;
+
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
+/**
+ * Takes what is left of a refused body and throws it away: who is still sending when the connection closes sees a broken
+ * pipe instead of the answer. Bounded in bytes and time, since the sender may never stop.
+ */
+async function linger(reader: BodyReader | undefined, maxBytes: number): Promise<void> {
+  if (!reader) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), LINGER_MS);
+  });
+  try {
+    for (let left = maxBytes; left > 0; ) {
+      const part = await Promise.race([reader.read(), late]);
+      if (part === "late" || part.done) break;
+      left -= part.value.byteLength;
+    }
+  } catch {
+    // The sender went away; nobody waits for the answer.
+  } finally {
+    clearTimeout(timer);
+    reader.cancel().catch(() => {});
+  }
+}
+
 /** The request's bytes, counted as they come: a length header is a hint that may be missing or wrong (H-9). */
 export async function readBytes(request: Request, max: number): Promise<Answer<Uint8Array>> {
   const encoding = request.headers.get("content-encoding");
@@ -13,9 +42,12 @@ export async function readBytes(request: Request, max: number): Promise<Answer<U
     return refuse("invalid_request_error", "Content-Encoding is not supported: send the body as it is");
   }
   const tooLarge = refuse("invalid_request_error", `request body must be at most ${max} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > max) return tooLarge;
-  if (!request.body) return ok(new Uint8Array());
-  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  const reader: BodyReader | undefined = request.body?.getReader();
+  if (Number(request.headers.get("content-length") ?? 0) > max) {
+    await linger(reader, 2 * max);
+    return tooLarge;
+  }
+  if (!reader) return ok(new Uint8Array());
   const parts: Uint8Array[] = [];
   let size = 0;
   for (;;) {
@@ -23,8 +55,7 @@ export async function readBytes(request: Request, max: number): Promise<Answer<U
     if (done) return ok(join(parts, size));
     size += value.byteLength;
     if (size > max) {
-      // Not awaited: the sender may never stop, the answer must not wait for it.
-      reader.cancel().catch(() => {});
+      await linger(reader, max);
       return tooLarge;
     }
     parts.push(value);

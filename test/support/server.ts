@@ -45,9 +45,15 @@ export async function startServer({ bundleDir, vars = {}, persistTo }: ServerOpt
   };
   child.stdout?.on("data", keep);
   child.stderr?.on("data", keep);
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const exited = new Promise<void>((resolve) =>
+    child.once("exit", () => {
+      // Whatever ended it, nothing of its group stays.
+      signalGroup(child, "SIGKILL");
+      resolve();
+    }),
+  );
   const kill = async (): Promise<void> => {
-    signalGroup(child, "SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) signalGroup(child, "SIGKILL");
     await exited;
   };
   const stop = async (): Promise<void> => {
@@ -64,12 +70,13 @@ export async function startServer({ bundleDir, vars = {}, persistTo }: ServerOpt
     return { baseUrl: (message as { baseUrl: string }).baseUrl, dataDir, stop, kill, output: () => printed };
   } catch (error) {
     await kill();
+    if (persistTo === undefined) await rm(dataDir, { recursive: true, force: true });
     throw new Error(`the server did not start: ${printed}`, { cause: error });
   }
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, signal);
   } catch {

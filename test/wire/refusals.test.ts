@@ -40,6 +40,11 @@ describe("without a token configured", () => {
       { headers: JSON_TYPE, body: '{"prompt":"x","provider":"nope"}' },
       [400, INVALID, "provider"],
     ],
+    [
+      "a body of more than 10 MB, which is taken to its end so that its sender reads the answer,",
+      { headers: JSON_TYPE, body: JSON.stringify({ prompt: "x", pad: "a".repeat(10_485_760) }) },
+      [400, INVALID, "at most 10485760 bytes"],
+    ],
     ["malformed JSON", { headers: JSON_TYPE, body: '{"prompt":' }, [400, INVALID]],
     ["no body", { headers: JSON_TYPE }, [400, INVALID]],
     ["a form's content type", { headers: { "content-type": "text/plain" }, body: '{"prompt":"x"}' }, [400, INVALID]],

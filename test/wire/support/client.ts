@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { expect, inject, vi } from "vitest";
 import { type Reply, ScriptedUpstream } from "../../support/scripted-upstream.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../../support/server.ts";
@@ -35,6 +36,7 @@ export class Wire {
 
   async close(): Promise<void> {
     await this.#server.stop();
+    await rm(this.#server.dataDir, { recursive: true, force: true });
     await this.upstream.close();
   }
 
