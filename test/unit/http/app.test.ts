@@ -59,7 +59,7 @@ test("answers unknown paths and methods with JSON, 405 with Allow", async () => 
   expect(await error(wrong)).toEqual([405, "invalid_request_error", "method PUT is not allowed here"]);
   expect((await app.request("/v1/agent/run")).headers.get("allow")).toBe("POST, OPTIONS");
   const options = await app.request("/v1/sessions", { method: "OPTIONS" });
-  expect([options.status, options.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
+  expect([options.status, options.headers.get("allow")]).toEqual([204, "GET, POST, HEAD, OPTIONS"]);
   const head = await app.request("/v1/health", { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });
