@@ -4,6 +4,7 @@ import type { Answer } from "../src/contract/refusal.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
 import { type DriveEnd, drive, failed } from "../src/engine/drive.ts";
 import { nextStep } from "../src/engine/log/next-step.ts";
+import { redactOutput } from "../src/engine/redact-output.ts";
 import type { SessionJournal } from "./session-journal.ts";
 import type { SessionStore } from "./session-store.ts";
 
@@ -132,7 +133,7 @@ export class SessionDriver {
         journal.commit(config.run_id, failed({ category: "interrupted", message, retryable: true }));
         return { kind: "ended" };
       }
-      const steps = drive(journal.fold, deps.value, signal);
+      const steps = redactOutput(drive(journal.fold, deps.value, signal), deps.value.redactor);
       while (true) {
         const next = await steps.next();
         if (next.done) return next.value;

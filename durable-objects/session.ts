@@ -4,6 +4,7 @@ import {
   composeAudit,
   composeDirectory,
   composeEngine,
+  composeRedactor,
   composeSandbox,
   readConfig,
 } from "../src/compose.ts";
@@ -12,6 +13,7 @@ import type { Config } from "../src/contract/config.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
 import { isTerminal } from "../src/contract/events.ts";
 import type { RunConfig, RunPlan } from "../src/contract/log.ts";
+import type { Redactor } from "../src/contract/redaction.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
@@ -217,8 +219,10 @@ export class Session extends DurableObject<Bindings> {
   }
 
   /** Answers an open question, once (H-7). Returns before the tool runs. */
-  answer(decisionId: string, reply: PermissionReply): Answer<void> {
+  async answer(decisionId: string, reply: PermissionReply): Promise<Answer<void>> {
     if (!this.#store.meta()) return notFound();
+    const { redact } = await this.#redactor();
+    // From here on nothing waits: of two answers at once one is first.
     const state = this.#store.decisionState(decisionId);
     const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
     if (state === undefined || state === "timeout" || state === "void") return unknown;
@@ -231,7 +235,7 @@ export class Session extends DurableObject<Bindings> {
       decision_id: decisionId,
       call_id: open.call_id,
       allow: reply.allow,
-      reason: reply.reason ?? (reply.allow ? "allowed by the user" : "denied by the user"),
+      reason: redact(reply.reason ?? (reply.allow ? "allowed by the user" : "denied by the user")),
       by: "user",
     });
     return ok(undefined);
@@ -255,7 +259,8 @@ export class Session extends DurableObject<Bindings> {
 
   async cancelRun(reason: string): Promise<Answer<{ cancelled: boolean }>> {
     if (!this.#store.meta()) return notFound();
-    return ok({ cancelled: await this.#driver.cancel(reason) });
+    const { redact } = await this.#redactor();
+    return ok({ cancelled: await this.#driver.cancel(redact(reason)) });
   }
 
   /** Messages, newest first. */
@@ -434,12 +439,21 @@ export class Session extends DurableObject<Bindings> {
     return sandbox;
   }
 
+  /** For what people say about the current run: their words are stored, a secret in them is not. */
+  async #redactor(): Promise<Redactor> {
+    const runId = this.#journal.fold.run?.config.run_id;
+    return composeRedactor(this.env, runId === undefined ? undefined : await this.#credentials.of(runId));
+  }
+
   async #engine(config: RunConfig): Promise<Answer<EngineDeps>> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
-    const credentials = config.own_key ? await this.#credentials.of(config.run_id) : undefined;
-    if (config.own_key && !credentials) {
-      return refuse("invalid_request_error", "the run's own provider key is gone; send the message again");
+    const credentials = config.own_credentials ? await this.#credentials.of(config.run_id) : undefined;
+    if (config.own_credentials && !credentials) {
+      return refuse(
+        "invalid_request_error",
+        "the run's own key or secrets are gone (ENCRYPTION_KEY is not set, or was changed); send the message again",
+      );
     }
     return composeEngine({
       env: this.env,

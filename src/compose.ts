@@ -7,6 +7,7 @@ import type { NewId } from "./contract/ids.ts";
 import type { RunConfig } from "./contract/log.ts";
 import type { ModelProvider } from "./contract/model.ts";
 import type { PermissionPolicy } from "./contract/permission.ts";
+import type { Redactor, SecretScanner } from "./contract/redaction.ts";
 import { type Answer, refuse } from "./contract/refusal.ts";
 import { ok } from "./contract/result.ts";
 import type { Sandbox } from "./contract/sandbox.ts";
@@ -19,6 +20,8 @@ import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
 import { createProvider, PROVIDER_NAMES } from "./providers/index.ts";
 import { commaList, type ProviderChoice } from "./run-plan.ts";
 import { createMemorySandbox, createObjectSandbox, createWorkspaceTables } from "./sandbox/virtual/index.ts";
+import { createSecretGuard, NOOP_GUARD } from "./secrets/guard/guard.ts";
+import { createRedactor, secretProblem } from "./secrets/redactor/redactor.ts";
 import { checkUrl, createEgressFetch } from "./shared/egress.ts";
 import { toModelTool } from "./tools/definition.ts";
 import { createBuiltinTools } from "./tools/index.ts";
@@ -97,6 +100,7 @@ export function composeChoice(env: Bindings, config: Config): ProviderChoice {
       const made = makeProvider(env, config, provider, credentials);
       return made.ok ? ok(undefined) : made;
     },
+    redactor: (credentials) => composeRedactor(env, credentials),
   };
 }
 
@@ -127,8 +131,9 @@ function makeProvider(
   const prefix = provider.toUpperCase();
   const registry = composeModels(config);
   return createProvider(provider, {
-    apiKey: credentials ? credentials.key : setting(env, `${prefix}_API_KEY`),
-    bearerToken: credentials || provider !== "gemini" ? undefined : setting(env, "GEMINI_BEARER_TOKEN"),
+    apiKey: credentials?.key ?? setting(env, `${prefix}_API_KEY`),
+    bearerToken:
+      credentials?.key !== undefined || provider !== "gemini" ? undefined : setting(env, "GEMINI_BEARER_TOKEN"),
     baseUrl: credentials?.base_url ?? setting(env, `${prefix}_BASE_URL`),
     fetch: (input, init) => fetch(input, init),
     limits: {
@@ -162,6 +167,35 @@ function composeEgress(): EgressFetch {
   return createEgressFetch({ fetch: (url, init) => fetch(url, init) });
 }
 
+/** Secrets by name: the deployment's (`SECRET_<NAME>`), then the request's. They are a shell's environment. */
+function secretsOf(env: Bindings, credentials: Credentials | undefined): Readonly<Record<string, string>> {
+  const own = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith("SECRET_") && !NOT_SECRETS.has(name) && typeof value === "string" && value !== ""
+      ? [[name.slice("SECRET_".length), value] as const]
+      : [],
+  );
+  return { ...Object.fromEntries(own), ...credentials?.secrets };
+}
+
+/** Settings that only look like a secret's name. */
+const NOT_SECRETS: ReadonlySet<string> = new Set(["SECRET_GUARD", "SECRET_GUARD_EXEMPT"]);
+
+/** Hides every secret a run could show: registered ones, and the keys and tokens it is made with (R-2, S-5). */
+export function composeRedactor(env: Bindings, credentials: Credentials | undefined): Redactor {
+  const keys = Object.entries(env).flatMap(([name, value]) =>
+    /_API_KEY$|_TOKEN$|^ENCRYPTION_KEY$/.test(name) && typeof value === "string" ? [[name, value] as const] : [],
+  );
+  const all = { ...Object.fromEntries(keys), PROVIDER_KEY: credentials?.key ?? "", ...secretsOf(env, credentials) };
+  // Too short a value would hide half of every text; the request's are refused at the door, the deployment's left alone.
+  const usable = Object.entries(all).filter(([name, value]) => secretProblem(name, value) === undefined);
+  return createRedactor(Object.fromEntries(usable));
+}
+
+function composeGuard(config: Config): SecretScanner {
+  if (config.SECRET_GUARD === "off") return NOOP_GUARD;
+  return createSecretGuard({ exemptPaths: commaList(config.SECRET_GUARD_EXEMPT) });
+}
+
 export type EngineParts = {
   readonly env: Bindings;
   readonly config: Config;
@@ -187,7 +221,9 @@ export function composeEngine(parts: EngineParts): Answer<EngineDeps> {
     toolDefinitions: tools.map(toModelTool),
     permission: composePolicy(config),
     sandbox,
-    env: {},
+    env: secretsOf(env, parts.credentials),
+    redactor: composeRedactor(env, parts.credentials),
+    guard: composeGuard(config),
     fetch: composeEgress(),
     system: ({ system_prompt }, facts) => [
       { text: system_prompt ?? config.SYSTEM_PROMPT ?? DEFAULT_PROMPT, cache: true },

@@ -2,10 +2,12 @@ import type { Config } from "./contract/config.ts";
 import type { Credentials } from "./contract/credentials.ts";
 import type { RunPlan } from "./contract/log.ts";
 import type { PermissionMode } from "./contract/permission.ts";
+import type { Redactor } from "./contract/redaction.ts";
 import { type Answer, refuse } from "./contract/refusal.ts";
 import type { RunRequest } from "./contract/requests.ts";
 import { ok } from "./contract/result.ts";
 import type { Caller } from "./contract/sessions.ts";
+import { secretProblem } from "./secrets/redactor/redactor.ts";
 
 /** What a plan needs to know of the deployment's providers. */
 export type ProviderChoice = {
@@ -15,6 +17,8 @@ export type ProviderChoice = {
   defaultModel(provider: string): string | undefined;
   /** Whether a call could be made at all: known name, key present (the request's own counts). */
   check(provider: string, credentials: Credentials | undefined): Promise<Answer<void>>;
+  /** Hides the deployment's and the request's secrets. */
+  redactor(credentials: Credentials | undefined): Redactor;
 };
 
 export type PlannedRun = { readonly plan: RunPlan; readonly credentials?: Credentials };
@@ -30,11 +34,15 @@ export async function planRun(
   options: { readonly runId: string; readonly interactive: boolean },
 ): Promise<Answer<PlannedRun>> {
   const provider = request.provider ?? caller.provider?.name ?? choice.defaultProvider;
-  const credentials = ownCredentials(caller);
+  const credentials = ownCredentials(caller, request.secrets);
+  for (const [name, value] of Object.entries(request.secrets ?? {})) {
+    const problem = secretProblem(name, value);
+    if (problem !== undefined) return refuse("invalid_request_error", problem);
+  }
   if (credentials && options.interactive && !config.ENCRYPTION_KEY) {
     return refuse(
       "invalid_request_error",
-      "X-Flyto-Provider-Key in a session needs ENCRYPTION_KEY to be set: a waiting run is unloaded, and its key must not be stored in clear",
+      "X-Flyto-Provider-Key and secrets in a session need ENCRYPTION_KEY to be set: a waiting run is unloaded, and they must not be stored in clear",
     );
   }
   const usable = await choice.check(provider, credentials);
@@ -55,6 +63,8 @@ export async function planRun(
     return refuse("invalid_request_error", `permission_mode must not be looser than ${config.PERMISSION_MODE}`);
   }
   const { system_prompt, max_cost_usd, thinking_budget, effort, fast_mode } = request;
+  // What is stored and sent to a model never holds a registered secret, the prompt included (S-5).
+  const { redact, redactJson } = choice.redactor(credentials);
   return ok({
     plan: {
       config: {
@@ -64,25 +74,36 @@ export async function planRun(
         max_turns: Math.min(request.max_turns ?? config.MAX_TURNS, config.MAX_TURNS),
         stop_sequences: request.stop_sequences ?? [],
         permission_mode: mode,
-        actor_id: request.actor_id ?? "",
-        metadata: request.metadata ?? {},
-        own_key: credentials !== undefined,
+        actor_id: redact(request.actor_id ?? ""),
+        metadata: redactJson(request.metadata ?? {}),
+        own_credentials: credentials !== undefined,
         interactive: options.interactive,
-        ...given({ system_prompt, max_cost_usd, thinking_budget, effort, fast_mode }),
+        ...given({
+          system_prompt: system_prompt && redact(system_prompt),
+          max_cost_usd,
+          thinking_budget,
+          effort,
+          fast_mode,
+        }),
       },
       content: [
         ...(request.images ?? []).map((image) => ({ type: "image" as const, ...image })),
-        { type: "text", text: request.prompt },
+        { type: "text", text: redact(request.prompt) },
       ],
     },
     ...(credentials ? { credentials } : {}),
   });
 }
 
-function ownCredentials(caller: Caller): Credentials | undefined {
+function ownCredentials(caller: Caller, secrets: Readonly<Record<string, string>> = {}): Credentials | undefined {
   const own = caller.provider;
-  if (own?.key === undefined) return undefined;
-  return { key: own.key, ...(own.baseUrl === undefined ? {} : { base_url: own.baseUrl }) };
+  const hasSecrets = Object.keys(secrets).length > 0;
+  if (own?.key === undefined && !hasSecrets) return undefined;
+  return {
+    ...(own?.key === undefined ? {} : { key: own.key }),
+    ...(own?.baseUrl === undefined ? {} : { base_url: own.baseUrl }),
+    ...(hasSecrets ? { secrets: { ...secrets } } : {}),
+  };
 }
 
 /** Leaves out what was not given: an optional field is absent, not undefined. */

@@ -55,5 +55,9 @@ export const Config = z.object({
   ALLOW_REQUEST_BASE_URL: flag,
   ALLOWED_DOMAINS: z.string().default(""),
   SYSTEM_PROMPT: text,
+  /** Scan what Write and Edit would store for secrets, and hide those found in tool output. */
+  SECRET_GUARD: z.enum(["on", "off"]).default("on"),
+  /** Parts of paths the guard leaves alone, comma list. */
+  SECRET_GUARD_EXEMPT: z.string().default(""),
 });
 export type Config = z.infer<typeof Config>;

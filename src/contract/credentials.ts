@@ -4,6 +4,8 @@ import { z } from "zod";
 export const Credentials = z.object({
   key: z.string().optional(),
   base_url: z.string().optional(),
+  /** Secrets by name: in the shell's environment, redacted everywhere else (S-5). */
+  secrets: z.record(z.string(), z.string()).optional(),
 });
 export type Credentials = z.infer<typeof Credentials>;
 

@@ -25,8 +25,8 @@ export const RunConfig = z.object({
   permission_mode: PermissionMode,
   actor_id: z.string(),
   metadata: z.record(z.string(), z.string()),
-  /** The run brought its own provider key: it cannot go on with the deployment's. */
-  own_key: z.boolean(),
+  /** The run brought a provider key or secrets of its own: it cannot go on without them. */
+  own_credentials: z.boolean(),
   /** Somebody can answer a question; false for stateless runs (H-2). */
   interactive: z.boolean(),
 });

@@ -14,6 +14,17 @@ const Metadata = z.record(z.string().max(64), z.string().max(1024)).refine((m) =
   message: "metadata must have at most 32 entries",
 });
 
+/** Names become environment variables; those that steer a shell are not to be had. */
+const Secrets = z
+  .record(
+    z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, "secrets: a name must be 1 to 64 of A-Z a-z 0-9 _")
+      .regex(/^(?!(PATH|HOME|IFS|ENV|BASH_ENV|SHELL|PWD|LD_.*)$)/, "secrets: this name is taken by the shell"),
+    z.string().max(16_384),
+  )
+  .refine((secrets) => Object.keys(secrets).length <= 64, { message: "secrets must have at most 64 entries" });
+
 /** Bodies of requests (H-2, H-3, H-6, H-7, decisions 14). `promptMax` counts Unicode code points. */
 export function runRequest(promptMax: number) {
   return z.object({
@@ -36,6 +47,7 @@ export function runRequest(promptMax: number) {
       .optional(),
     permission_mode: PermissionMode.optional(),
     metadata: Metadata.optional(),
+    secrets: Secrets.optional(),
     actor_id: z.string().max(256).optional(),
   });
 }

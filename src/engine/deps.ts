@@ -3,6 +3,7 @@ import type { NewId } from "../contract/ids.ts";
 import type { RunConfig } from "../contract/log.ts";
 import type { ModelCatalog, ModelProvider, ModelRequest, ToolDefinition } from "../contract/model.ts";
 import type { PermissionPolicy } from "../contract/permission.ts";
+import type { Redactor, SecretScanner } from "../contract/redaction.ts";
 import type { Sandbox } from "../contract/sandbox.ts";
 import type { EgressFetch, ToolSet } from "../contract/tools.ts";
 
@@ -29,6 +30,10 @@ export type EngineDeps = {
   readonly sandbox: Sandbox;
   readonly env: Readonly<Record<string, string>>;
   readonly fetch: EgressFetch;
+  /** Registered secrets of this run (S-5). */
+  readonly redactor: Redactor;
+  /** Secrets by their form (S-3). */
+  readonly guard: SecretScanner;
   /** System prompt of a run, stable parts first. */
   system(config: RunConfig, facts: SessionFacts): ModelRequest["system"];
   /** Keep tool output over the cap in a file of the workspace (T-7); off where files do not outlive the run. */

@@ -31,6 +31,15 @@ export async function judge(call: Call, fold: SessionFold, run: RunState, deps: 
   const parsed = tool.input.safeParse(raw);
   if (!parsed.success) return bad(`error: invalid input for ${tool.name}: ${issues(parsed.error.issues)}`);
   const input = parsed.data as Readonly<Record<string, unknown>>;
+  const secrets = secretsIn(tool, input, deps);
+  if (secrets > 0) {
+    deps.observe("secret_scan_blocked", { tool: tool.name, count: secrets });
+    return {
+      kind: "refuse",
+      message: denial(`secret_detected:count=${secrets}; a file must not hold a secret`),
+      denied: true,
+    };
+  }
   if (at.phase === "answered") return { kind: "run", tool, input, reason: at.reason };
   const verdict = await check(tool, input, fold, run, deps);
   if (verdict.decision === "deny") return { kind: "refuse", message: denial(verdict.reason), denied: true };
@@ -63,6 +72,14 @@ async function check(
   } catch {
     return { decision: "deny", reason: "the permission check failed", risk: "high", updatedInput: undefined } as const;
   }
+}
+
+/** How many secrets a file tool would store; the path is exempt or not as the guard is set (S-3). */
+function secretsIn(tool: Tool, input: Readonly<Record<string, unknown>>, deps: EngineDeps): number {
+  const { auditOperation } = tool.metadata;
+  if (auditOperation !== "write" && auditOperation !== "edit") return 0;
+  const text = input.content ?? input.new_string;
+  return typeof text === "string" ? deps.guard.scan(tool.resource(input), text).length : 0;
 }
 
 function bad(message: string): Judgement {

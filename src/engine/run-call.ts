@@ -1,4 +1,5 @@
 import type { EntryOf } from "../contract/log.ts";
+import type { ToolResultContent } from "../contract/messages.ts";
 import type { Tool, ToolOutcome } from "../contract/tools.ts";
 import { capOutput } from "./cap-output.ts";
 import type { EngineDeps } from "./deps.ts";
@@ -39,7 +40,7 @@ export async function runCall(
     return {
       kind: "tool_finished",
       call_id: call.callId,
-      content: await capOutput(outcome.content, call.callId, deps),
+      content: await presentable(outcome.content, call.callId, deps),
       is_error: outcome.isError,
       ...(outcome.facts && outcome.facts.length > 0 ? { facts: [...outcome.facts] } : {}),
     };
@@ -49,6 +50,13 @@ export async function runCall(
     late.catch(() => undefined);
     work.catch(() => undefined);
   }
+}
+
+/** What the model and the client may see: without registered secrets (also in the kept file), cut, without found ones. */
+async function presentable(content: ToolResultContent, callId: string, deps: EngineDeps): Promise<ToolResultContent> {
+  const capped = await capOutput(deps.redactor.redactJson(content), callId, deps);
+  if (typeof capped === "string") return deps.guard.redact(capped);
+  return capped.map((part) => (part.type === "text" ? { ...part, text: deps.guard.redact(part.text) } : part));
 }
 
 /** The tool's outcome; a bug in the tool becomes an error result without details. */

@@ -70,6 +70,7 @@ class Reply {
 
   /** Takes a batch of the provider's events; gives the ending when it came. */
   take(batch: readonly ModelEvent[]): Ending | undefined {
+    const before = this.#pending.length;
     for (const event of batch) {
       switch (event.type) {
         case "text_delta":
@@ -81,8 +82,11 @@ class Reply {
         case "block":
           this.#block(event.block);
           break;
-        case "finished":
         case "failed":
+          // A block that closed only because the call broke is no whole block: nobody is shown it as one.
+          this.#pending = this.#pending.filter((item, at) => at < before || !("stored" in item));
+          return event;
+        case "finished":
           return event;
         default:
           event satisfies never;

@@ -3,6 +3,7 @@ import type { Entry } from "../contract/log.ts";
 import type { EngineDeps } from "../engine/deps.ts";
 import { drive } from "../engine/drive.ts";
 import { SessionFold } from "../engine/log/fold.ts";
+import { redactOutput } from "../engine/redact-output.ts";
 import { encodeFrame, eventData } from "./frames.ts";
 
 /**
@@ -21,7 +22,7 @@ export async function* statelessRun(
   for (const entry of opening) fold.append(entry);
   const runId = fold.run?.config.run_id ?? "";
   let seq = 0;
-  for await (const output of drive(fold, deps, signal)) {
+  for await (const output of redactOutput(drive(fold, deps, signal), deps.redactor)) {
     if (output.kind === "commit") {
       if (output.audit.length > 0) await audit.write(tenant, output.audit);
       for (const entry of output.entries) fold.append(entry);

@@ -1,4 +1,4 @@
-import picomatch from "picomatch/posix";
+import picomatch from "picomatch/posix.js";
 import { err, ok, type Result } from "../contract/result.ts";
 
 /** Matches a path relative to the directory that is searched. */

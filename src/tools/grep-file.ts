@@ -16,10 +16,26 @@ export function linesOf(content: string): string[] {
   return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
 }
 
-/** Indexes of the lines that match by themselves. Pauses after work that may have taken about a second. */
+/** Worst-case matches, each well under a second, that one call may make. */
+const MAX_COST = 60;
+
+/** What a search over many files has taken so far. */
+export type Tally = {
+  cost: number;
+  /** Lines of which only the first part was searched. */
+  cut: number;
+};
+
+/** True when a call has taken as much time as it may. */
+export function isSpent(tally: Tally): boolean {
+  return tally.cost > MAX_COST;
+}
+
+/** Indexes of the lines that match by themselves; ends early when the tally is spent. Pauses after work that may have taken about a second. */
 export async function matchLines(
   lines: readonly string[],
   pattern: GrepPattern,
+  tally: Tally,
   pause: () => Promise<void>,
 ): Promise<number[]> {
   const reach = Math.min(LINE_CHARS, pattern.reach);
@@ -28,7 +44,11 @@ export async function matchLines(
   for (const [i, line] of lines.entries()) {
     const part = line.slice(0, reach);
     if (pattern.expression.test(part)) hits.push(i);
-    cost += (part.length / reach) ** (pattern.repeats + 1);
+    if (part.length < line.length) tally.cut++;
+    const spent = (part.length / reach) ** (pattern.repeats + 1);
+    cost += spent;
+    if (pattern.repeats > 0) tally.cost += spent;
+    if (isSpent(tally)) break;
     if (cost < (pattern.repeats === 0 ? 1_000 : 2)) continue;
     cost = 0;
     await pause();

@@ -3,7 +3,7 @@ import type { FileStat } from "../contract/sandbox.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
 import { decodeLeniently, isBinary } from "./bytes.ts";
 import { compileGlob, isQuiet, type PathTest } from "./glob-pattern.ts";
-import { type Context, linesOf, matchAcrossLines, matchLines, withContext } from "./grep-file.ts";
+import { type Context, isSpent, linesOf, matchAcrossLines, matchLines, type Tally, withContext } from "./grep-file.ts";
 import { compileGrep, type GrepPattern } from "./grep-pattern.ts";
 import { failure, text } from "./outcome.ts";
 import { below, resolvePath } from "./paths.ts";
@@ -59,7 +59,7 @@ export function createGrepTool(): Tool<Input> {
   };
 }
 
-type Found = { readonly lines: string[]; files: number; skipped: number; full: boolean };
+type Found = { readonly lines: string[]; readonly tally: Tally; files: number; skipped: number; full: boolean };
 
 async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const multiline = input.multiline ?? false;
@@ -74,7 +74,7 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const base = resolvePath(context.facts.cwd, input.path ?? ".");
   const stat = await context.sandbox.files.stat(base);
   if (!stat.ok) return failure(stat.error.message);
-  const found: Found = { lines: [], files: 0, skipped: 0, full: false };
+  const found: Found = { lines: [], tally: { cost: 0, cut: 0 }, files: 0, skipped: 0, full: false };
   const limit = input.head_limit ?? DEFAULT_HEAD;
   let searched = 0;
   for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, context)) {
@@ -86,6 +86,7 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
       found.full = true;
       break;
     }
+    if (isSpent(found.tally)) break;
   }
   return text(report(found, limit, input.pattern, base));
 }
@@ -130,7 +131,7 @@ async function searchFile(
   const lines = linesOf(content);
   const hits = input.multiline
     ? matchAcrossLines(content, pattern.expression)
-    : await matchLines(lines, pattern, () => pause(context.signal));
+    : await matchLines(lines, pattern, found.tally, () => pause(context.signal));
   if (hits.length === 0) return;
   found.files++;
   const mode = input.output_mode ?? "files_with_matches";
@@ -167,6 +168,10 @@ function report(found: Found, limit: number, pattern: string, base: string): str
     lines.push(`(the first ${limit} results; there are more: narrow the search or raise head_limit)`);
   }
   if (found.skipped > 0) lines.push(`(${found.skipped} files were skipped: too large or not readable)`);
+  if (found.tally.cut > 0) lines.push(`(${found.tally.cut} long lines were searched in their first part only)`);
+  if (isSpent(found.tally)) {
+    lines.push("(stopped: the pattern takes too long here; use fewer unbounded repeats or a narrower path)");
+  }
   return lines.join("\n");
 }
 

@@ -9,6 +9,8 @@ import type { Tool, ToolContext, ToolOutcome } from "../../../src/contract/tools
 import type { EngineDeps } from "../../../src/engine/deps.ts";
 import { type DriveEnd, drive } from "../../../src/engine/drive.ts";
 import { SessionFold } from "../../../src/engine/log/fold.ts";
+import { NOOP_GUARD } from "../../../src/secrets/guard/guard.ts";
+import { createRedactor } from "../../../src/secrets/redactor/redactor.ts";
 
 export const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0 };
 
@@ -108,7 +110,7 @@ export function config(more: Partial<RunConfig> = {}): RunConfig {
     permission_mode: "default",
     actor_id: "",
     metadata: {},
-    own_key: false,
+    own_credentials: false,
     interactive: true,
     ...more,
   };
@@ -153,6 +155,8 @@ export function world(
     permission,
     sandbox,
     env: {},
+    redactor: createRedactor({}),
+    guard: NOOP_GUARD,
     fetch: () => Promise.reject(new Error("no network in this test")),
     system: () => [],
     spill: true,
