@@ -16,19 +16,20 @@ export function linesOf(content: string): string[] {
   return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
 }
 
-/** Worst-case matches, each well under a second, that one call may make. */
-const MAX_COST = 60;
+/** How long one call may search, milliseconds. The clock moves on while the search pauses, so that is where it is read. */
+const MAX_MS = 10_000;
 
 /** What a search over many files has taken so far. */
 export type Tally = {
-  cost: number;
+  /** Clock when the search began, milliseconds. */
+  readonly begun: number;
   /** Lines of which only the first part was searched. */
   cut: number;
 };
 
 /** True when a call has taken as much time as it may. */
 export function isSpent(tally: Tally): boolean {
-  return tally.cost > MAX_COST;
+  return Date.now() - tally.begun > MAX_MS;
 }
 
 /** Indexes of the lines that match by themselves; ends early when the tally is spent. Pauses after work that may have taken about a second. */
@@ -45,13 +46,11 @@ export async function matchLines(
     const part = line.slice(0, reach);
     if (pattern.expression.test(part)) hits.push(i);
     if (part.length < line.length) tally.cut++;
-    const spent = (part.length / reach) ** (pattern.repeats + 1);
-    cost += spent;
-    if (pattern.repeats > 0) tally.cost += spent;
-    if (isSpent(tally)) break;
+    cost += (part.length / reach) ** (pattern.repeats + 1);
     if (cost < (pattern.repeats === 0 ? 1_000 : 2)) continue;
     cost = 0;
     await pause();
+    if (isSpent(tally)) break;
   }
   return hits;
 }

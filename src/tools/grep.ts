@@ -74,7 +74,7 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const base = resolvePath(context.facts.cwd, input.path ?? ".");
   const stat = await context.sandbox.files.stat(base);
   if (!stat.ok) return failure(stat.error.message);
-  const found: Found = { lines: [], tally: { cost: 0, cut: 0 }, files: 0, skipped: 0, full: false };
+  const found: Found = { lines: [], tally: { begun: Date.now(), cut: 0 }, files: 0, skipped: 0, full: false };
   const limit = input.head_limit ?? DEFAULT_HEAD;
   let searched = 0;
   for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, context)) {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createGlobTool } from "../../../src/tools/glob.ts";
 import { createGrepTool } from "../../../src/tools/grep.ts";
 import { errorOf, FakeWorld, textOf } from "./fake-sandbox.ts";
@@ -138,10 +138,22 @@ describe("Grep", () => {
   it("ends soon on the worst line for each number of repeats", async () => {
     world.put("/workspace/worst", "a".repeat(20_000));
     for (const pattern of ["a*b", "a*a*b", "a*a*a*b", "a*a*a*a*b"]) {
-      expect(await search({ pattern, path: "worst" })).toEqual([`Nothing matches ${pattern} in /workspace/worst.`]);
+      expect(await search({ pattern, path: "worst" })).toEqual([
+        `Nothing matches ${pattern} in /workspace/worst.`,
+        "(1 long lines were searched in their first part only)",
+      ]);
     }
     expect(errorOf(await world.run(grep, { pattern: "a*.*b", multiline: true }))).toContain("one unbounded repeat");
   }, 30_000);
+
+  it("stops after ten seconds and says so", async () => {
+    world.put("/workspace/many", `${"a".repeat(2_000)}\n`.repeat(50));
+    let clock = 0;
+    vi.spyOn(Date, "now").mockImplementation(() => (clock += 4_000));
+    const lines = await search({ pattern: "a*a*b", path: "many" });
+    vi.restoreAllMocks();
+    expect(lines.at(-1)).toContain("stopped: the pattern takes too long here");
+  });
 
   it("takes ordinary patterns", async () => {
     for (const pattern of [
