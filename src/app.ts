@@ -10,6 +10,7 @@ import {
   composeDirectory,
   composeEngine,
   composeMemorySandbox,
+  composeModels,
   composeTools,
   newId,
   readConfig,
@@ -19,6 +20,7 @@ import { ok } from "./contract/result.ts";
 import type { RunnerPort } from "./contract/sessions.ts";
 import { createApp } from "./http/app.ts";
 import { createSingleTokenTenants } from "./http/tenants.ts";
+import { listModels } from "./models/list.ts";
 import { type ProviderChoice, planRun } from "./run-plan.ts";
 import { statelessRun } from "./session/stateless-run.ts";
 import { toModelTool } from "./tools/definition.ts";
@@ -40,6 +42,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     tenants: createSingleTokenTenants(config.BEARER_TOKEN),
     limiter: createObjectLimiter(env.LIMITER),
     tools: composeTools(config).map(toModelTool),
+    models: listModels(composeModels(config)),
     runner: composeRunner(env, config, choice),
     sessions: createObjectSessions({
       namespace: env.SESSION,

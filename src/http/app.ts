@@ -13,6 +13,7 @@ import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { messageRoutes } from "./routes/messages.ts";
+import { modelRoutes } from "./routes/models.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { toolRoutes } from "./routes/tools.ts";
 
@@ -27,6 +28,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   app.use(requestLog(deps), cors(deps.config.CORS_ORIGINS), onlyErrors(), rateLimit(deps), bearerAuth(deps));
   healthRoutes(app, deps);
   toolRoutes(app, deps);
+  modelRoutes(app, deps);
   agentRunRoutes(app, deps);
   sessionRoutes(app, deps);
   messageRoutes(app, deps);

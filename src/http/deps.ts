@@ -1,11 +1,14 @@
 import type { Context } from "hono";
 import type { Config } from "../contract/config.ts";
 import type { NewId } from "../contract/ids.ts";
-import type { ToolDefinition } from "../contract/model.ts";
+import type { ModelInfo, ModelRole, ToolDefinition } from "../contract/model.ts";
 import type { LimiterPort, RunnerPort, SessionsPort, TenantsPort } from "../contract/sessions.ts";
 
 /** One line of the server's log. Fields never hold a header, a body or a query. */
 export type HttpLog = (level: "info" | "error", message: string, fields: Readonly<Record<string, unknown>>) => void;
+
+/** A model of the registry and the roles it plays. */
+export type ModelListing = ModelInfo & { readonly roles: readonly ModelRole[] };
 
 /** Everything the HTTP surface is given; it reaches nothing else. */
 export type AppDeps = {
@@ -14,6 +17,7 @@ export type AppDeps = {
   readonly limiter: LimiterPort;
   readonly tenants: TenantsPort;
   readonly tools: readonly ToolDefinition[];
+  readonly models: readonly ModelListing[];
   readonly config: Config;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

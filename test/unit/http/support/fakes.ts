@@ -154,6 +154,7 @@ export function testApp(vars: Record<string, unknown> = {}, overrides: Partial<A
     },
     limiter,
     tenants: createSingleTokenTenants(config.BEARER_TOKEN),
+    models: [],
     tools: [{ name: "Read", description: "Reads a file.", inputSchema: { type: "object", properties: {} } }],
     config,
     now: () => clock.now,
