@@ -40,6 +40,12 @@ export class SessionDriver {
     return this.#active !== undefined;
   }
 
+  /** Whether the log calls for a step, or a message waits: somebody must come back to it. */
+  get unfinished(): boolean {
+    const { kind } = nextStep(this.#ports.journal.fold.run);
+    return (kind !== "idle" && kind !== "wait") || this.#ports.store.queueLength() > 0;
+  }
+
   /** Whether a run has not ended yet, parked ones included. */
   get busy(): boolean {
     const run = this.#ports.journal.fold.run;
@@ -73,12 +79,20 @@ export class SessionDriver {
       this.#ports.journal.commit(runId, { entries: [{ kind: "run_resumed" }], events: [], audit: [] });
     }
     const controller = new AbortController();
-    const done = this.#loop(controller)
-      .catch((error: unknown) => this.#ports.log(error))
-      .finally(() => {
+    const done = this.#loop(controller).then(
+      () => {
         this.#active = undefined;
         this.#ports.changed();
-      });
+        // A message may have come in after the loop had looked for the last time.
+        this.ensure();
+      },
+      (error: unknown) => {
+        // The alarm tries again; trying at once could go round for ever.
+        this.#active = undefined;
+        this.#ports.log(error);
+        this.#ports.changed();
+      },
+    );
     this.#active = { controller, done };
     this.#ports.hold(done);
     this.#ports.changed();

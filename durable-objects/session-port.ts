@@ -7,7 +7,7 @@ import { type Answer, type Refusal, refuse } from "../src/contract/refusal.ts";
 import type { MessageRequest } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
 import type { Caller, Feed, FrameSocket, SessionsPort } from "../src/contract/sessions.ts";
-import { fromCursor, toCursor } from "../src/session/page.ts";
+import { fromCursor, toCursor } from "../src/shared/cursor.ts";
 import { book } from "./object-directory.ts";
 import type { Session } from "./session.ts";
 
@@ -36,7 +36,7 @@ export function createObjectSessions(deps: SessionPortDeps): SessionsPort {
         id = claimed.value.session_id;
       }
       const createdAt = new Date(deps.now()).toISOString();
-      return stub(caller, id).create(caller.tenant, id, createdAt, repeat !== undefined);
+      return stub(caller, id).create(caller.tenant, id, createdAt, repeat?.key);
     },
     async list(caller, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readListCursor(cursor);

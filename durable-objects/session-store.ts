@@ -10,6 +10,8 @@ export type SessionMeta = {
   readonly createdAt: string;
   /** Tells this life of the id from an earlier, deleted one. */
   readonly incarnation: string;
+  /** `Idempotency-Key` of the request that made it. */
+  readonly key?: string;
 };
 
 export type LoggedEntry = { readonly seq: number; readonly runId: string; readonly at: number; readonly entry: Entry };

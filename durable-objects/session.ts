@@ -106,12 +106,12 @@ export class Session extends DurableObject<Bindings> {
     tenant: string,
     sessionId: string,
     createdAt: string,
-    repeatable: boolean,
+    key: string | undefined,
   ): Promise<Answer<CreatedSession>> {
     const known = this.#store.meta();
-    if (known && repeatable) return ok({ session_id: known.sessionId, created_at: known.createdAt });
+    if (known && key !== undefined && known.key === key) return ok({ session_id: known.sessionId, created_at: known.createdAt });
     if (known) return refuse("conflict_error", `session ${sessionId} already exists`);
-    this.#make(tenant, sessionId, createdAt);
+    this.#make(tenant, sessionId, createdAt, key);
     await this.#publish();
     return ok({ session_id: sessionId, created_at: createdAt });
   }
@@ -376,10 +376,10 @@ export class Session extends DurableObject<Bindings> {
     }
   }
 
-  #make(tenant: string, sessionId: string, createdAt: string): void {
+  #make(tenant: string, sessionId: string, createdAt: string, key?: string): void {
     const incarnation = crypto.randomUUID();
     this.#store.transaction(() => {
-      this.#store.create({ tenant, sessionId, createdAt, incarnation });
+      this.#store.create({ tenant, sessionId, createdAt, incarnation, ...(key === undefined ? {} : { key }) });
       composeSandbox(this.#config, this.ctx.storage).prepare();
     });
   }
@@ -405,8 +405,7 @@ export class Session extends DurableObject<Bindings> {
     if (!this.#store.meta()) return;
     const now = Date.now();
     const times = this.#store.openDecisions().map((decision) => decision.deadline);
-    const unfinished = this.#driver.running || this.#store.queueLength() > 0;
-    if (unfinished) times.push(now + this.#config.HEARTBEAT_SECONDS * 1000);
+    if (this.#driver.running || this.#driver.unfinished) times.push(now + this.#config.HEARTBEAT_SECONDS * 1000);
     if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
     if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
   }
@@ -430,7 +429,9 @@ export class Session extends DurableObject<Bindings> {
 
   #runIsOver(run: string): boolean {
     const type = this.#store.lastEventType(run);
-    return type !== undefined && isTerminal({ type });
+    if (type !== undefined) return isTerminal({ type });
+    // No event (any more), and none to come.
+    return this.#journal.fold.run?.config.run_id !== run && !this.#store.isQueued(run);
   }
 
   #sandbox(): Sandbox {

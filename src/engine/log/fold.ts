@@ -83,7 +83,7 @@ export class SessionFold {
         return phase(run, entry.call_id, { phase: "finished", result: entry });
       case "turn_ended":
         this.#pushResults(run);
-        return { ...run, turnEnded: true };
+        return { ...run, turnEnded: true, resumes: 0 };
       case "run_resumed":
         return { ...run, resumes: run.resumes + 1 };
       case "cancel":

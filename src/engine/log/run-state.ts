@@ -32,7 +32,7 @@ export type RunState = {
   readonly turnEnded: boolean;
   /** Restarts of the current turn's model call. */
   readonly turnRestarts: number;
-  /** Times the run was picked up again after its owner was lost. */
+  /** Times the run was picked up again after its owner was lost, since its last whole turn. */
   readonly resumes: number;
   readonly turnUsage: Usage;
   readonly turnCostNano: number;
