@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 /** Three levels: `unit` in Node, `workers` inside workerd with real objects, D1 and R2, `wire` against the server as a process. */
 export default defineConfig({
   test: {
+    // The Worker's request log is worth reading only beside a failure.
+    silent: "passed-only",
     projects: [
       { test: { name: "unit", include: ["test/unit/**/*.test.ts"], environment: "node" } },
       {

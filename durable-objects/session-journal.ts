@@ -93,10 +93,14 @@ export class SessionJournal {
     else this.#timer ??= setTimeout(() => this.#storeDeltas(), DELTA_MS);
   }
 
-  /** Sends a socket everything after its cursor; then it is up to date and may join. */
-  replay(after: number, runId: string | undefined, send: (text: string) => void): void {
+  /** Stores and sends what waits. */
+  flush(): void {
     this.#storeDeltas();
     this.#hub.flush();
+  }
+
+  /** Sends a socket everything after its cursor that is stored; `flush` comes before. */
+  replay(after: number, runId: string | undefined, send: (text: string) => void): void {
     let text = "";
     for (const row of this.#store.events(after, runId)) {
       text += replayFrame(row, after) ?? "";
@@ -109,8 +113,7 @@ export class SessionJournal {
 
   /** Nothing runs now: stores and sends the rest, so that the object may be unloaded at any time. */
   settle(): void {
-    this.#storeDeltas();
-    this.#hub.flush();
+    this.flush();
     this.#load().sequence.settle();
   }
 

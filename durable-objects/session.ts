@@ -31,7 +31,6 @@ import type {
 import { SOCKET_DONE } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
 import { encodeFrame, eventData } from "../src/session/frames.ts";
-import { pageOf } from "../src/session/page.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
@@ -40,8 +39,8 @@ import { getFile, putFile, removeFile } from "./session-files.ts";
 import { type CopyPage, type CopyPosition, readCopy, writeCopy } from "./session-fork.ts";
 import { SessionJournal } from "./session-journal.ts";
 import { SessionOutbox } from "./session-outbox.ts";
+import { SessionQueries } from "./session-queries.ts";
 import { SessionStore } from "./session-store.ts";
-import { statsView } from "./session-views.ts";
 import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
@@ -55,9 +54,6 @@ export type StartRequest = {
   readonly onBusy: "reject" | "queue";
   readonly repeat: Idempotency | undefined;
 };
-
-/** Messages a `reset` snapshot carries; older ones are in the history. */
-const SNAPSHOT_MESSAGES = 100;
 
 export type CreatedSession = { readonly session_id: string; readonly created_at: string };
 
@@ -74,6 +70,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #hub: FrameHub;
   readonly #journal: SessionJournal;
   readonly #driver: SessionDriver;
+  readonly #queries: SessionQueries;
   #sandboxMade: Sandbox | undefined;
   readonly #credentials: RunCredentials;
   readonly #outbox: SessionOutbox;
@@ -84,6 +81,7 @@ export class Session extends DurableObject<Bindings> {
     this.#store = new SessionStore(ctx.storage);
     this.#hub = new FrameHub(ctx);
     this.#journal = new SessionJournal(this.#store, this.#hub, "/workspace", Date.now);
+    this.#queries = new SessionQueries(this.#store, this.#journal);
     this.#credentials = new RunCredentials(this.#store, this.#config.ENCRYPTION_KEY);
     this.#outbox = new SessionOutbox({
       store: this.#store,
@@ -109,7 +107,8 @@ export class Session extends DurableObject<Bindings> {
     key: string | undefined,
   ): Promise<Answer<CreatedSession>> {
     const known = this.#store.meta();
-    if (known && key !== undefined && known.key === key) return ok({ session_id: known.sessionId, created_at: known.createdAt });
+    if (known && key !== undefined && known.key === key)
+      return ok({ session_id: known.sessionId, created_at: known.createdAt });
     if (known) return refuse("conflict_error", `session ${sessionId} already exists`);
     this.#make(tenant, sessionId, createdAt, key);
     await this.#publish();
@@ -244,17 +243,7 @@ export class Session extends DurableObject<Bindings> {
   openDecisions(): Answer<readonly OpenDecision[]> {
     if (!this.#store.meta()) return notFound();
     this.#expire();
-    return ok(
-      this.#store.openDecisions().map((decision) => ({
-        id: decision.decision_id,
-        kind: decision.decision_kind,
-        tool_name: decision.tool_name,
-        tool_call_id: decision.call_id,
-        input: decision.input,
-        message: decision.message,
-        expires_at: new Date(decision.deadline).toISOString(),
-      })),
-    );
+    return ok(this.#queries.openDecisions());
   }
 
   async cancelRun(reason: string): Promise<Answer<{ cancelled: boolean }>> {
@@ -267,18 +256,12 @@ export class Session extends DurableObject<Bindings> {
   history(limit: number, cursor: string | undefined): Answer<Page<HistoryMessage>> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
-    const { messages } = this.#journal.fold;
-    const all = this.#journal.history().flatMap(({ runId, at, index }) => {
-      const message = messages[index];
-      const id = `msg_${index + 1}`;
-      return message ? [{ id, run_id: runId, created_at: new Date(at).toISOString(), ...message }] : [];
-    });
-    return pageOf(all.reverse(), limit, cursor, meta.incarnation);
+    return this.#queries.history(meta, limit, cursor);
   }
 
   stats(): Answer<SessionStatsView> {
     const meta = this.#store.meta();
-    return meta ? ok(statsView(meta.sessionId, this.#store.entries())) : notFound();
+    return meta ? ok(this.#queries.stats(meta.sessionId)) : notFound();
   }
 
   /** Whether this session can have given the number; one above its mark was never given. */
@@ -310,6 +293,8 @@ export class Session extends DurableObject<Bindings> {
     if (!valid.ok) return Response.json(valid);
     this.#driver.ensure();
     const { 0: client, 1: server } = new WebSocketPair();
+    // What is on its way to the others goes first, or the new socket would get it twice.
+    this.#journal.flush();
     this.#hub.accept(server, run);
     this.#journal.replay(this.#reset(server, after, run), run, (text) => server.send(text));
     if (run !== undefined && this.#runIsOver(run)) server.close(SOCKET_DONE, "run ended");
@@ -414,15 +399,7 @@ export class Session extends DurableObject<Bindings> {
   #reset(socket: WebSocket, after: number, run: string | undefined): number {
     const dropped = this.#store.droppedUpTo();
     if (after >= dropped || run !== undefined) return after;
-    const { fold } = this.#journal;
-    const decisions = this.openDecisions();
-    const snapshot = {
-      session_id: this.#store.meta()?.sessionId ?? "",
-      message_count: fold.messages.length,
-      messages: fold.messages.slice(-SNAPSHOT_MESSAGES),
-      open_permissions: decisions.ok ? decisions.value : [],
-      running: this.#driver.running,
-    };
+    const snapshot = this.#queries.snapshot(this.#store.meta()?.sessionId ?? "", this.#driver.running);
     socket.send(encodeFrame(dropped, "reset", eventData({ type: "reset", snapshot }, "")));
     return dropped;
   }

@@ -1,0 +1,81 @@
+import type { Answer } from "../src/contract/refusal.ts";
+import type { HistoryMessage, OpenDecision, Page, SessionStatsView } from "../src/contract/sessions.ts";
+import { foldStats } from "../src/engine/log/stats.ts";
+import { pageOf } from "../src/session/page.ts";
+import type { SessionJournal } from "./session-journal.ts";
+import type { LoggedEntry, SessionMeta, SessionStore } from "./session-store.ts";
+
+/** Messages a `reset` snapshot carries; older ones are in the history. */
+const SNAPSHOT_MESSAGES = 100;
+
+/** What can be asked about a session: views over its log, nothing that changes it. */
+export class SessionQueries {
+  readonly #store: SessionStore;
+  readonly #journal: SessionJournal;
+
+  constructor(store: SessionStore, journal: SessionJournal) {
+    this.#store = store;
+    this.#journal = journal;
+  }
+
+  /** Messages, newest first. */
+  history(meta: SessionMeta, limit: number, cursor: string | undefined): Answer<Page<HistoryMessage>> {
+    const { messages } = this.#journal.fold;
+    const all = this.#journal.history().flatMap(({ runId, at, index }) => {
+      const message = messages[index];
+      const id = `msg_${index + 1}`;
+      return message ? [{ id, run_id: runId, created_at: new Date(at).toISOString(), ...message }] : [];
+    });
+    return pageOf(all.reverse(), limit, cursor, meta.incarnation);
+  }
+
+  openDecisions(): readonly OpenDecision[] {
+    return this.#store.openDecisions().map((decision) => ({
+      id: decision.decision_id,
+      kind: decision.decision_kind,
+      tool_name: decision.tool_name,
+      tool_call_id: decision.call_id,
+      input: decision.input,
+      message: decision.message,
+      expires_at: new Date(decision.deadline).toISOString(),
+    }));
+  }
+
+  /** The figures of the session (P-2). */
+  stats(sessionId: string): SessionStatsView {
+    const stats = foldStats(entriesOf(this.#store.entries()));
+    return {
+      session_id: sessionId,
+      input_tokens: stats.usage.input,
+      output_tokens: stats.usage.output,
+      cache_read_tokens: stats.usage.cache_read,
+      cache_write_tokens: stats.usage.cache_write,
+      cost_usd: stats.costNano / 1e9,
+      estimated: stats.usageUnknown,
+      runs: stats.runs,
+      turns: stats.turns,
+      messages: stats.messages,
+      tool_calls: stats.toolCalls,
+      tool_errors: stats.toolErrors,
+      denials: stats.denials,
+      restarts: stats.restarts,
+      errors: stats.errors,
+    };
+  }
+
+  /** Where things stand, for a client whose place in the events is not kept any more. */
+  snapshot(sessionId: string, running: boolean): Record<string, unknown> {
+    const { messages } = this.#journal.fold;
+    return {
+      session_id: sessionId,
+      message_count: messages.length,
+      messages: messages.slice(-SNAPSHOT_MESSAGES),
+      open_permissions: this.openDecisions(),
+      running,
+    };
+  }
+}
+
+function* entriesOf(log: Iterable<LoggedEntry>) {
+  for (const { entry } of log) yield entry;
+}
