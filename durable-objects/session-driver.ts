@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../src/contract/audit.ts";
 import type { Output } from "../src/contract/journal.ts";
 import type { EntryOf, RunConfig, RunPlan } from "../src/contract/log.ts";
 import type { Answer } from "../src/contract/refusal.ts";
@@ -60,9 +61,9 @@ export class SessionDriver {
   }
 
   /** An answer (or its absence) for the open question of the run; the loop goes on from it. */
-  settle(runId: string, entry: EntryOf<"decision_settled">): void {
+  settle(runId: string, entry: EntryOf<"decision_settled">, audit: readonly AuditEntry[] = []): void {
     this.#owned = runId;
-    this.#ports.journal.commit(runId, { entries: [entry], events: [], audit: [] });
+    this.#ports.journal.commit(runId, { entries: [entry], events: [], audit });
     this.ensure();
   }
 

@@ -1,4 +1,5 @@
-import type { AuditSink } from "../src/contract/audit.ts";
+import { createAuditChain } from "../src/audit/chain.ts";
+import type { AuditSink, ChainedEntry, ChainHead } from "../src/contract/audit.ts";
 import type { SessionDirectory } from "../src/contract/directory.ts";
 import type { SessionStore } from "./session-store.ts";
 
@@ -10,6 +11,8 @@ export type OutboxPorts = {
   readonly store: SessionStore;
   /** undefined: no D1; then the outbox itself is the audit. */
   readonly audit: AuditSink | undefined;
+  /** The deployment's secret, from which the chain's key is derived. */
+  readonly secret: string | undefined;
   readonly directory: SessionDirectory;
   messageCount(): number;
   hold(work: Promise<unknown>): void;
@@ -22,6 +25,8 @@ export type OutboxPorts = {
 export class SessionOutbox {
   readonly #ports: OutboxPorts;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  /** The delivery that goes on now. One at a time: two would give the same places in the chain to different entries. */
+  #delivery: Promise<boolean> = Promise.resolve(true);
 
   constructor(ports: OutboxPorts) {
     this.#ports = ports;
@@ -29,7 +34,7 @@ export class SessionOutbox {
 
   get waiting(): boolean {
     const { store, audit } = this.#ports;
-    return store.isUnlisted() || (audit !== undefined && store.auditWaiting());
+    return store.isUnlisted() || store.auditWaiting(audit === undefined);
   }
 
   /** Delivers soon, if anything waits. */
@@ -42,7 +47,20 @@ export class SessionOutbox {
   }
 
   /** Delivers now. True when nothing is owed any more; what could not be delivered stays for the next try. */
-  async flush(): Promise<boolean> {
+  flush(): Promise<boolean> {
+    this.#delivery = this.#delivery.then(() => this.#deliver());
+    return this.#delivery;
+  }
+
+  /** Where the chain ends, sealed; undefined when the session is gone. */
+  async head(): Promise<ChainHead | undefined> {
+    const { store, secret } = this.#ports;
+    const meta = store.meta();
+    const end = meta && store.chainEnd();
+    return end && (await createAuditChain(secret)).head(meta.tenant, meta.sessionId, meta.incarnation, end);
+  }
+
+  async #deliver(): Promise<boolean> {
     try {
       await this.#flushAudit();
       await this.#publish();
@@ -55,14 +73,40 @@ export class SessionOutbox {
 
   async #flushAudit(): Promise<void> {
     const { store, audit } = this.#ports;
-    const tenant = store.meta()?.tenant;
-    if (!audit || tenant === undefined) return;
-    for (let batch = store.auditBatch(BATCH); batch.length > 0; batch = store.auditBatch(BATCH)) {
-      await audit.write(tenant, batch);
+    while (store.meta() && store.auditWaiting(audit === undefined)) {
+      await this.#link();
+      const meta = store.meta();
+      if (!audit || !meta) continue;
+      const batch = [...take(store.linkedAudit(), BATCH)];
+      await audit.write(meta.tenant, batch, await this.#headAt(batch.at(-1)));
       // The session may have been deleted meanwhile, and its tables with it.
       if (!store.meta()) return;
       store.dropAudit(batch);
     }
+  }
+
+  /** Gives the next entries their places in the chain. An HMAC is made outside of the step that stored the entry. */
+  async #link(): Promise<void> {
+    const { store, secret } = this.#ports;
+    const meta = store.meta();
+    const open = meta ? store.unlinkedAudit(BATCH) : [];
+    if (!meta || open.length === 0) return;
+    const chain = await createAuditChain(secret);
+    let end = store.chainEnd();
+    const linked: ChainedEntry[] = [];
+    for (const entry of open) {
+      const next = await chain.link(meta.tenant, meta.incarnation, end, entry);
+      linked.push(next);
+      end = next;
+    }
+    if (store.meta()?.incarnation === meta.incarnation) store.linkAudit(linked);
+  }
+
+  async #headAt(last: ChainedEntry | undefined): Promise<ChainHead | undefined> {
+    const { store, secret } = this.#ports;
+    const meta = store.meta();
+    if (!meta || !last) return undefined;
+    return (await createAuditChain(secret)).head(meta.tenant, meta.sessionId, meta.incarnation, last);
   }
 
   async #publish(): Promise<void> {
@@ -77,5 +121,13 @@ export class SessionOutbox {
       if (store.meta()) store.setUnlisted(true);
       throw error;
     }
+  }
+}
+
+function* take<T>(source: Iterable<T>, count: number): Generator<T> {
+  let taken = 0;
+  for (const item of source) {
+    yield item;
+    if (++taken === count) return;
   }
 }

@@ -1,7 +1,8 @@
-import { AuditEntry } from "../src/contract/audit.ts";
+import { CHAIN_START, type ChainEnd } from "../src/audit/chain.ts";
+import { AuditEntry, type ChainedEntry, ChainLink } from "../src/contract/audit.ts";
 import { Entry, LOG_VERSION, RunPlan } from "../src/contract/log.ts";
 import type { EventRow } from "../src/session/stored-events.ts";
-import { createSessionTables, hasSessionTables, LongTexts } from "./session-tables.ts";
+import { createSessionTables, hasSessionTables, LongTexts, upgradeSessionTables } from "./session-tables.ts";
 
 export type SessionMeta = {
   readonly tenant: string;
@@ -26,6 +27,7 @@ export class SessionStore {
     this.#storage = storage;
     this.#sql = storage.sql;
     this.#texts = new LongTexts(storage.sql);
+    upgradeSessionTables(storage.sql);
   }
 
   /** All of `work` or nothing of it. */
@@ -226,17 +228,52 @@ export class SessionStore {
 
   addAudit(entries: readonly AuditEntry[]): void {
     for (const entry of entries) {
-      this.#sql.exec("INSERT OR IGNORE INTO outbox VALUES (?, ?)", entry.id, JSON.stringify(entry));
+      this.#sql.exec("INSERT OR IGNORE INTO outbox (id, body) VALUES (?, ?)", entry.id, wellFormedJson(entry));
     }
   }
 
-  auditWaiting(): boolean {
-    return this.#sql.exec("SELECT 1 FROM outbox LIMIT 1").toArray().length > 0;
+  /** Whether anything lies in the outbox; `unlinked`: without a place in the chain yet. */
+  auditWaiting(unlinked = false): boolean {
+    const where = unlinked ? "WHERE link IS NULL" : "";
+    return this.#sql.exec(`SELECT 1 FROM outbox ${where} LIMIT 1`).toArray().length > 0;
   }
 
-  auditBatch(limit: number): AuditEntry[] {
-    const rows = this.#sql.exec<{ body: string }>("SELECT body FROM outbox ORDER BY id LIMIT ?", limit).toArray();
-    return rows.map((row) => AuditEntry.parse(JSON.parse(row.body)));
+  /** Where this incarnation's chain ends. */
+  chainEnd(): ChainEnd {
+    const text = this.#getMeta("audit_end");
+    return text === undefined ? CHAIN_START : (JSON.parse(text) as ChainEnd);
+  }
+
+  /** The oldest entries without a place in the chain. */
+  unlinkedAudit(limit: number): AuditEntry[] {
+    const rows = this.#sql.exec<{ body: string }>(
+      "SELECT body FROM outbox WHERE link IS NULL ORDER BY position LIMIT ?",
+      limit,
+    );
+    return rows.toArray().map((row) => AuditEntry.parse(JSON.parse(row.body)));
+  }
+
+  /** Entries get their places and the chain its new end, all in one. */
+  linkAudit(entries: readonly ChainedEntry[]): void {
+    this.transaction(() => {
+      for (const { id, incarnation, seq, prev, digest } of entries) {
+        const link = JSON.stringify({ incarnation, seq, prev, digest });
+        this.#sql.exec("UPDATE outbox SET link = ? WHERE id = ?", link, id);
+      }
+      const last = entries.at(-1);
+      if (last) this.#setMeta("audit_end", JSON.stringify({ seq: last.seq, digest: last.digest }));
+    });
+  }
+
+  /** Entries with their places, oldest first, above a position in the chain. */
+  *linkedAudit(after = 0): Generator<ChainedEntry> {
+    const rows = this.#sql.exec<{ body: string; link: string }>(
+      "SELECT body, link FROM outbox WHERE link IS NOT NULL AND link->>'seq' > ? ORDER BY position",
+      after,
+    );
+    for (const row of rows) {
+      yield { ...AuditEntry.parse(JSON.parse(row.body)), ...ChainLink.parse(JSON.parse(row.link)) };
+    }
   }
 
   dropAudit(entries: readonly AuditEntry[]): void {
@@ -250,4 +287,14 @@ export class SessionStore {
   #setMeta(key: string, value: string): void {
     this.#sql.exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value);
   }
+}
+
+/**
+ * A digest holds only for text that every database gives back as it got it: halves of a surrogate pair and NUL are not
+ * such, and are replaced before the entry gets its place.
+ */
+function wellFormedJson(entry: AuditEntry): string {
+  return JSON.stringify(entry, (_key, value: unknown) =>
+    typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value,
+  );
 }

@@ -15,8 +15,27 @@ export function createSessionTables(sql: SqlStorage): void {
     CREATE TABLE queue (position INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, body TEXT);
     CREATE TABLE credentials (run_id TEXT PRIMARY KEY, sealed TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE keys (key TEXT PRIMARY KEY, digest TEXT NOT NULL, run_id TEXT NOT NULL, cursor INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE outbox (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
   `);
+  createOutbox(sql);
+}
+
+/** Audit entries in the order of what they speak of. `link` is NULL until the entry has its place in the chain. */
+function createOutbox(sql: SqlStorage): void {
+  sql.exec(`
+    CREATE TABLE outbox (
+      position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL, link TEXT
+    );
+  `);
+}
+
+/** Brings the tables of a session made by an earlier version up to date. */
+export function upgradeSessionTables(sql: SqlStorage): void {
+  const old = sql.exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'outbox'");
+  if (old.toArray()[0]?.sql.includes("position") !== false) return;
+  sql.exec("ALTER TABLE outbox RENAME TO outbox_v1");
+  createOutbox(sql);
+  sql.exec("INSERT INTO outbox (id, body) SELECT id, body FROM outbox_v1 ORDER BY id");
+  sql.exec("DROP TABLE outbox_v1");
 }
 
 export function hasSessionTables(sql: SqlStorage): boolean {

@@ -6,9 +6,11 @@ import {
   composeEngine,
   composeRedactor,
   composeSandbox,
+  composeTools,
+  newId,
   readConfig,
 } from "../src/compose.ts";
-import type { AuditEntry } from "../src/contract/audit.ts";
+import type { AuditEntry, AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
 import { isTerminal } from "../src/contract/events.ts";
@@ -31,9 +33,11 @@ import type {
 import { SOCKET_DONE } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
 import { encodeFrame, eventData } from "../src/session/frames.ts";
+import { approvalEntry, inputDigest } from "./approval-entry.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
+import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
 import { getFile, putFile, removeFile } from "./session-files.ts";
 import { type CopyPage, type CopyPosition, readCopy, writeCopy } from "./session-fork.ts";
@@ -86,6 +90,7 @@ export class Session extends DurableObject<Bindings> {
     this.#outbox = new SessionOutbox({
       store: this.#store,
       audit: composeAudit(env),
+      secret: this.#config.ENCRYPTION_KEY,
       directory: composeDirectory(env) ?? createBookDirectory(env.SESSION),
       messageCount: () => this.#journal.fold.messages.length,
       hold: (work) => ctx.waitUntil(work),
@@ -221,6 +226,8 @@ export class Session extends DurableObject<Bindings> {
   async answer(decisionId: string, reply: PermissionReply): Promise<Answer<void>> {
     if (!this.#store.meta()) return notFound();
     const { redact } = await this.#redactor();
+    const shown = this.#store.openDecisions().find((decision) => decision.decision_id === decisionId);
+    const digest = shown ? await inputDigest(shown.input) : "";
     // From here on nothing waits: of two answers at once one is first.
     const state = this.#store.decisionState(decisionId);
     const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
@@ -229,14 +236,21 @@ export class Session extends DurableObject<Bindings> {
     this.#expire();
     const open = this.#store.openDecisions().find((decision) => decision.decision_id === decisionId);
     if (!open) return unknown;
-    this.#driver.settle(open.runId, {
-      kind: "decision_settled",
+    const settled = {
+      kind: "decision_settled" as const,
       decision_id: decisionId,
       call_id: open.call_id,
       allow: reply.allow,
       reason: redact(reply.reason ?? (reply.allow ? "allowed by the user" : "denied by the user")),
-      by: "user",
-    });
+      by: "user" as const,
+    };
+    const approval = {
+      ...{ id: newId("aud"), sessionId: this.#store.meta()?.sessionId ?? "", asked: open, settled, digest },
+      tool: composeTools(this.#config).find((tool) => tool.name === open.tool_name),
+      run: this.#journal.fold.run,
+      now: Date.now(),
+    };
+    this.#driver.settle(open.runId, settled, [approvalEntry(approval)]);
     return ok(undefined);
   }
 
@@ -262,6 +276,24 @@ export class Session extends DurableObject<Bindings> {
   stats(): Answer<SessionStatsView> {
     const meta = this.#store.meta();
     return meta ? ok(this.#queries.stats(meta.sessionId)) : notFound();
+  }
+
+  /** Where the audit's chain ends, once all entries are delivered. */
+  async auditHead(): Promise<ChainHead | undefined> {
+    if (!this.#store.meta()) return undefined;
+    await this.#outbox.flush();
+    return this.#outbox.head();
+  }
+
+  async auditPage(query: AuditQuery): Promise<Answer<Page<AuditRecord>>> {
+    const meta = this.#store.meta();
+    return meta ? pageOfAudit(this.#store, this.#outbox, meta, query) : notFound();
+  }
+
+  async auditVerdict(): Promise<Answer<ChainVerdict>> {
+    const meta = this.#store.meta();
+    if (!meta) return notFound();
+    return ok(await verifyOwnAudit(this.#store, this.#outbox, meta, this.#config.ENCRYPTION_KEY));
   }
 
   /** Whether this session can have given the number; one above its mark was never given. */

@@ -2,7 +2,9 @@ import { createBookAudit, createBookDirectory } from "../durable-objects/object-
 import type { RateLimiter } from "../durable-objects/rate-limiter.ts";
 import { createObjectLimiter } from "../durable-objects/rate-limiter-port.ts";
 import type { Session } from "../durable-objects/session.ts";
+import { createObjectAuditLog } from "../durable-objects/session-audit.ts";
 import { createObjectSessions } from "../durable-objects/session-port.ts";
+import { createD1AuditLog } from "./audit/d1-log.ts";
 import {
   type Bindings,
   composeAudit,
@@ -15,6 +17,7 @@ import {
   newId,
   readConfig,
 } from "./compose.ts";
+import type { AuditLog } from "./contract/audit.ts";
 import type { Config } from "./contract/config.ts";
 import { ok } from "./contract/result.ts";
 import type { RunnerPort } from "./contract/sessions.ts";
@@ -40,6 +43,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     newId,
     log: (level, message, fields) => console[level](JSON.stringify({ message, ...fields })),
     tenants: createSingleTokenTenants(config.BEARER_TOKEN),
+    audit: composeAuditLog(env, config),
     limiter: createObjectLimiter(env.LIMITER),
     tools: composeTools(config).map(toModelTool),
     models: listModels(composeModels(config)),
@@ -51,6 +55,16 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
       now: Date.now,
       plan: (caller, request, runId) => planRun(config, choice, caller, request, { runId, interactive: true }),
     }),
+  });
+}
+
+/** The audit as callers read it: from D1, else from each session. */
+function composeAuditLog(env: WorkerEnv, config: Config): AuditLog {
+  if (!env.DB) return createObjectAuditLog(env.SESSION);
+  return createD1AuditLog({
+    database: env.DB,
+    secret: config.ENCRYPTION_KEY,
+    liveHead: (tenant, sessionId) => env.SESSION.getByName(`${tenant}/${sessionId}`).auditHead(),
   });
 }
 

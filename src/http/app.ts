@@ -8,6 +8,7 @@ import { requestLog } from "./middleware/request-log.ts";
 import { refusalResponse } from "./refusals.ts";
 import { rawPath } from "./request-path.ts";
 import { agentRunRoutes } from "./routes/agent-run.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { decisionRoutes } from "./routes/decisions.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -35,5 +36,6 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   eventRoutes(app, deps);
   decisionRoutes(app, deps);
   fileRoutes(app, deps);
+  auditRoutes(app, deps);
   return app;
 }

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { AuditLog } from "../contract/audit.ts";
 import type { Config } from "../contract/config.ts";
 import type { NewId } from "../contract/ids.ts";
 import type { ModelInfo, ModelRole, ToolDefinition } from "../contract/model.ts";
@@ -16,6 +17,7 @@ export type AppDeps = {
   readonly runner: RunnerPort;
   readonly limiter: LimiterPort;
   readonly tenants: TenantsPort;
+  readonly audit: AuditLog;
   readonly tools: readonly ToolDefinition[];
   readonly models: readonly ModelListing[];
   readonly config: Config;

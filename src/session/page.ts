@@ -1,6 +1,7 @@
 import { type Answer, refuse } from "../contract/refusal.ts";
 import { ok } from "../contract/result.ts";
 import type { Page } from "../contract/sessions.ts";
+import { fromCursor, toCursor } from "../shared/cursor.ts";
 
 /**
  * One page of a list. The cursor names the last item of the page before by id, and carries the list's incarnation: a
@@ -23,20 +24,6 @@ export function pageOf<T extends { readonly id: string }>(
   const last = data.at(-1);
   const more = start + data.length < items.length;
   return ok({ data, next_cursor: more && last ? toCursor(`${incarnation}:${last.id}`) : null });
-}
-
-/** URL-safe base64, so that a cursor can be pasted into a query as it is. */
-export function toCursor(text: string): string {
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/** The text of a cursor; undefined when it is none. */
-export function fromCursor(cursor: string): string | undefined {
-  try {
-    return atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
-  } catch {
-    return undefined;
-  }
 }
 
 function readCursor(cursor: string, incarnation: string): string | undefined {

@@ -309,9 +309,11 @@ describe("what is stored", () => {
     await stream.toEnd();
     await vi.waitFor(async () => {
       const { results } = await env.DB.prepare(
-        "SELECT * FROM audit WHERE tenant = 'default' AND session_id = 'audit' ORDER BY outcome",
+        "SELECT * FROM audit WHERE tenant = 'default' AND session_id = 'audit' ORDER BY seq",
       ).all();
+      // The answer, then the act it allowed; the answer, then the act it kept from happening.
       expect(results).toMatchObject([
+        { outcome: "allowed", reason: "allowed by the user", turn_number: 1 },
         {
           outcome: "allowed",
           tool_name: "Bash",
@@ -320,6 +322,7 @@ describe("what is stored", () => {
           extra: '{"ticket":"7"}',
           turn_number: 1,
         },
+        { outcome: "blocked", reason: "denied by the user" },
         { outcome: "blocked", tool_name: "Bash" },
       ]);
     }, 5000);

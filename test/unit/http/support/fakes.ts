@@ -154,6 +154,10 @@ export function testApp(vars: Record<string, unknown> = {}, overrides: Partial<A
     },
     limiter,
     tenants: createSingleTokenTenants(config.BEARER_TOKEN),
+    audit: {
+      query: async () => ok({ data: [], next_cursor: null }),
+      verify: async () => ok({ valid: true, entries: 0 }),
+    },
     models: [],
     tools: [{ name: "Read", description: "Reads a file.", inputSchema: { type: "object", properties: {} } }],
     config,
