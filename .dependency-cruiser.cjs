@@ -1,6 +1,6 @@
 /** Import rules of the architecture; `npm run check` runs them. A rule's name says what it keeps true. */
 const CAPABILITIES =
-  "providers|models|prompts|tools|sandbox|permission|hooks|plugins|memory|audit|directory|secrets|observe|mcp";
+  "providers|models|prompts|tools|sandbox|permission|hooks|plugins|memory|audit|tenants|directory|secrets|observe|mcp";
 const LEAVES = "^src/(contract|shared)/";
 module.exports = {
   forbidden: [

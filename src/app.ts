@@ -21,11 +21,13 @@ import type { AuditLog } from "./contract/audit.ts";
 import type { Config } from "./contract/config.ts";
 import { ok } from "./contract/result.ts";
 import type { RunnerPort } from "./contract/sessions.ts";
+import type { TenantsPort } from "./contract/tenants.ts";
 import { createApp } from "./http/app.ts";
 import { createSingleTokenTenants } from "./http/tenants.ts";
 import { listModels } from "./models/list.ts";
 import { type ProviderChoice, planRun } from "./run-plan.ts";
 import { statelessRun } from "./session/stateless-run.ts";
+import { createD1Tenants } from "./tenants/d1-tenants.ts";
 import { toModelTool } from "./tools/definition.ts";
 
 export type WorkerEnv = Bindings & {
@@ -42,7 +44,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     now: Date.now,
     newId,
     log: (level, message, fields) => console[level](JSON.stringify({ message, ...fields })),
-    tenants: createSingleTokenTenants(config.BEARER_TOKEN),
+    tenants: composeTenants(env, config),
     audit: composeAuditLog(env, config),
     limiter: createObjectLimiter(env.LIMITER),
     tools: composeTools(config).map(toModelTool),
@@ -56,6 +58,12 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
       plan: (caller, request, runId) => planRun(config, choice, caller, request, { runId, interactive: true }),
     }),
   });
+}
+
+/** Who may call: the one token of the deployment, and the tenants of D1 where there is one (G-5). */
+function composeTenants(env: WorkerEnv, config: Config): TenantsPort {
+  const single = createSingleTokenTenants(config.BEARER_TOKEN);
+  return env.DB ? createD1Tenants({ database: env.DB, single, now: Date.now }) : single;
 }
 
 /** The audit as callers read it: from D1, else from each session. */

@@ -33,7 +33,9 @@ export async function planRun(
   request: RunRequest,
   options: { readonly runId: string; readonly interactive: boolean },
 ): Promise<Answer<PlannedRun>> {
-  const provider = request.provider ?? caller.provider?.name ?? choice.defaultProvider;
+  const own = caller.settings;
+  const defaultProvider = own?.default_provider ?? choice.defaultProvider;
+  const provider = request.provider ?? caller.provider?.name ?? defaultProvider;
   const credentials = ownCredentials(caller, request.secrets);
   for (const [name, value] of Object.entries(request.secrets ?? {})) {
     const problem = secretProblem(name, value);
@@ -47,7 +49,9 @@ export async function planRun(
   }
   const usable = await choice.check(provider, credentials);
   if (!usable.ok) return usable;
-  const model = request.model ?? choice.defaultModel(provider);
+  // A tenant's default model belongs to its default provider; another provider would not know it.
+  const ownModel = provider === defaultProvider ? own?.default_model : undefined;
+  const model = request.model ?? ownModel ?? choice.defaultModel(provider);
   if (model === undefined) {
     return refuse(
       "invalid_request_error",
@@ -58,9 +62,13 @@ export async function planRun(
   if (allowed.length > 0 && !allowed.includes(model)) {
     return refuse("invalid_request_error", "model is not one of ALLOWED_MODELS");
   }
-  const mode = request.permission_mode ?? config.PERMISSION_MODE;
-  if (STRICTNESS.indexOf(mode) < STRICTNESS.indexOf(config.PERMISSION_MODE)) {
-    return refuse("invalid_request_error", `permission_mode must not be looser than ${config.PERMISSION_MODE}`);
+  if (own?.allowed_models && !own.allowed_models.includes(model)) {
+    return refuse("invalid_request_error", "model is not one of those this tenant may use");
+  }
+  const floor = stricter(config.PERMISSION_MODE, own?.permission_mode ?? config.PERMISSION_MODE);
+  const mode = request.permission_mode ?? floor;
+  if (stricter(mode, floor) !== mode) {
+    return refuse("invalid_request_error", `permission_mode must not be looser than ${floor}`);
   }
   const { system_prompt, max_cost_usd, thinking_budget, effort, fast_mode } = request;
   // What is stored and sent to a model never holds a registered secret, the prompt included (S-5).
@@ -93,6 +101,10 @@ export async function planRun(
     },
     ...(credentials ? { credentials } : {}),
   });
+}
+
+function stricter(a: PermissionMode, b: PermissionMode): PermissionMode {
+  return STRICTNESS.indexOf(a) < STRICTNESS.indexOf(b) ? b : a;
 }
 
 function ownCredentials(caller: Caller, secrets: Readonly<Record<string, string>> = {}): Credentials | undefined {

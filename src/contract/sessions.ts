@@ -1,11 +1,14 @@
 import type { Message } from "./messages.ts";
 import type { Answer } from "./refusal.ts";
 import type { CancelRequest, MessageRequest, PermissionReply, RunRequest } from "./requests.ts";
+import type { TenantSettings } from "./tenants.ts";
 
 /** Who asks: found from the bearer token; lives for one request. */
 export type Caller = {
   readonly tenant: string;
   readonly requestId: string;
+  /** The tenant's own settings, if it has any. */
+  readonly settings?: TenantSettings | undefined;
   /** Per-request provider choice and key (G-3); never stored in clear, logged or echoed. */
   readonly provider?: { readonly name?: string; readonly key?: string; readonly baseUrl?: string } | undefined;
 };
@@ -121,11 +124,4 @@ export type LimiterPort = {
   take(key: string, limit: number): Promise<{ readonly allowed: boolean; readonly retryAfterMs: number }>;
   /** Takes back the newest call counted under the key. */
   giveBack(key: string): Promise<void>;
-};
-
-/** Finds a tenant by its token. `undefined`: no tenant has it. Anonymous deployments have no tokens at all. */
-export type TenantsPort = {
-  /** Whether any token exists; if not, requests need none (on loopback hosts only, unless configured otherwise). */
-  readonly required: () => Promise<boolean>;
-  find(token: string): Promise<{ readonly tenant: string; readonly ratePerMinute?: number } | undefined>;
 };

@@ -5,7 +5,9 @@ import type { AppContext } from "./deps.ts";
 
 /** Who asks, without a provider of their own. */
 export function callerOf(c: AppContext): Caller {
-  return { tenant: c.get("tenant"), requestId: c.get("requestId") };
+  const identity = c.get("identity");
+  const settings = identity?.kind === "tenant" ? identity.settings : undefined;
+  return { tenant: c.get("tenant"), requestId: c.get("requestId"), ...(settings ? { settings } : {}) };
 }
 
 /**

@@ -3,7 +3,8 @@ import type { AuditLog } from "../contract/audit.ts";
 import type { Config } from "../contract/config.ts";
 import type { NewId } from "../contract/ids.ts";
 import type { ModelInfo, ModelRole, ToolDefinition } from "../contract/model.ts";
-import type { LimiterPort, RunnerPort, SessionsPort, TenantsPort } from "../contract/sessions.ts";
+import type { LimiterPort, RunnerPort, SessionsPort } from "../contract/sessions.ts";
+import type { FoundTenant, TenantsPort } from "../contract/tenants.ts";
 
 /** One line of the server's log. Fields never hold a header, a body or a query. */
 export type HttpLog = (level: "info" | "error", message: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -29,7 +30,7 @@ export type AppDeps = {
 
 /** Who asks, as far as the bearer token tells: `none` without a header, `wrong` when nobody has the token. */
 export type Identity =
-  | { readonly kind: "tenant"; readonly tenant: string; readonly ratePerMinute?: number }
+  | ({ readonly kind: "tenant" } & FoundTenant)
   | { readonly kind: "anonymous" }
   | { readonly kind: "none" }
   | { readonly kind: "wrong" };

@@ -1,4 +1,4 @@
-import type { TenantsPort } from "../contract/sessions.ts";
+import type { TenantsPort } from "../contract/tenants.ts";
 import type { AppContext, Identity } from "./deps.ts";
 import { rawPath } from "./request-path.ts";
 

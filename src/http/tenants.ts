@@ -1,5 +1,5 @@
 import { DEFAULT_TENANT } from "../contract/ids.ts";
-import type { TenantsPort } from "../contract/sessions.ts";
+import type { TenantsPort } from "../contract/tenants.ts";
 
 async function digest(text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));

@@ -26,7 +26,8 @@ function bucketOf(c: AppContext): "calls" | "replies" {
 
 /**
  * The limit at the door (H-14): the address is charged first, so that guessed tokens are limited before they cost a
- * look-up; a valid token is then charged to its tenant instead and the address gets its charge back.
+ * look-up; a valid token is then charged to its tenant instead and the address gets its charge back. A tenant's own limit
+ * counts even where the deployment has none.
  */
 export function rateLimit(deps: Pick<AppDeps, "limiter" | "tenants" | "config" | "now">): MiddlewareHandler<AppEnv> {
   const { limiter, tenants, config, now } = deps;
@@ -49,20 +50,22 @@ export function rateLimit(deps: Pick<AppDeps, "limiter" | "tenants" | "config" |
 
   return async (c, next) => {
     const limit = config.RATE_LIMIT_PER_MINUTE;
-    if (limit === 0 || isExempt(c)) return await next();
+    if (isExempt(c)) return await next();
     const bucket = bucketOf(c);
     const header = config.CLIENT_IP_HEADER;
     const client = `ip:${bucket}:${clientOf(header === "" ? undefined : c.req.header(header))}`;
-    const hasToken = c.req.header("authorization") !== undefined;
-    const clientWait = await charge(client, limit, hasToken ? TOKEN_MEMORY_MS : Number.POSITIVE_INFINITY);
-    if (clientWait > 0) return tooMany(clientWait);
+    if (limit > 0) {
+      const hasToken = c.req.header("authorization") !== undefined;
+      const clientWait = await charge(client, limit, hasToken ? TOKEN_MEMORY_MS : Number.POSITIVE_INFINITY);
+      if (clientWait > 0) return tooMany(clientWait);
+    }
     const identity = await identify(c, tenants);
     if (identity.kind === "tenant") {
       const tenantLimit = identity.ratePerMinute ?? limit;
       const key = `tenant:${bucket}:${identity.tenant}`;
       const [tenantWait] = await Promise.all([
         tenantLimit === 0 ? 0 : charge(key, tenantLimit, Number.POSITIVE_INFINITY),
-        giveBack(client),
+        limit === 0 ? undefined : giveBack(client),
       ]);
       if (tenantWait > 0) return tooMany(tenantWait);
     }
