@@ -19,6 +19,8 @@ export type Reply = {
   /** Pause between chunks, milliseconds. */
   readonly everyMs?: number;
   readonly end?: "close" | "abort" | "stall";
+  /** Writes the body in pieces of so many bytes, wherever they fall in a character. */
+  readonly splitBytes?: number;
 };
 
 /**
@@ -90,7 +92,7 @@ export class ScriptedUpstream {
       if (!response.writableFinished) seen.aborted = true;
     });
     response.writeHead(reply.status ?? 200, { "content-type": "text/event-stream", ...reply.headers });
-    for (const chunk of reply.chunks) {
+    for (const chunk of reply.splitBytes ? byteChunks(reply.chunks.join(""), reply.splitBytes) : reply.chunks) {
       if (response.destroyed) return;
       response.write(chunk);
       if (reply.everyMs) await new Promise((resolve) => setTimeout(resolve, reply.everyMs));
@@ -105,6 +107,11 @@ export class ScriptedUpstream {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(verb === "left" ? this.left(name) : verb === "seen" ? this.seen(name) : null));
   }
+}
+
+function byteChunks(text: string, size: number): Buffer[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
 }
 
 function assistantTurns(body: { messages?: { role: string }[] } | null): number {

@@ -75,6 +75,7 @@ export function chatTurn(turn: Turn, more: Partial<Reply> = {}): Reply {
     chunks.push(sse({ id: "chatcmpl", object: "chat.completion.chunk", created: 1, model: "m", choices, usage }));
   const delta = (fields: unknown): number => emit([{ index: 0, delta: fields, finish_reason: null }]);
   delta({ role: "assistant", content: null });
+  for (const reasoning_content of pieces(turn.thinking ?? "")) delta({ reasoning_content });
   for (const content of pieces(turn.text ?? "")) delta({ content });
   (turn.calls ?? []).forEach((call, index) => {
     delta({ tool_calls: [{ index, id: call.id, type: "function", function: { name: call.name, arguments: "" } }] });
@@ -86,4 +87,22 @@ export function chatTurn(turn: Turn, more: Partial<Reply> = {}): Reply {
   emit([], { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 });
   chunks.push(sse("[DONE]"));
   return { chunks, ...more };
+}
+
+/** A generateContent stream (provider-protocols 6). Calls carry no ids, as AI Studio sends them. */
+export function geminiTurn(turn: Turn, more: Partial<Reply> = {}): Reply {
+  const chunks: string[] = [];
+  const emit = (parts: readonly unknown[], rest: Record<string, unknown> = {}, top: Record<string, unknown> = {}) =>
+    chunks.push(sse({ candidates: [{ content: { role: "model", parts }, index: 0, ...rest }], ...top }));
+  for (const text of pieces(turn.thinking ?? "")) emit([{ text, thought: true }]);
+  for (const text of pieces(turn.text ?? "")) emit([{ text }]);
+  for (const call of turn.calls ?? []) emit([{ functionCall: { name: call.name, args: call.input } }]);
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+  emit([{ text: "" }], { finishReason: turn.stop ?? "STOP" }, { usageMetadata });
+  return { chunks, ...more };
+}
+
+/** The beginning of a reply, up to and with the chunk that holds the text. */
+export function upTo(reply: Reply, text: string): readonly string[] {
+  return reply.chunks.slice(0, reply.chunks.findIndex((chunk) => chunk.includes(text)) + 1);
 }
