@@ -1,5 +1,6 @@
 import {
   AuditEntry,
+  type AuditFilter,
   type AuditLog,
   type AuditRecord,
   type ChainedEntry,
@@ -9,7 +10,7 @@ import {
 import { refuse } from "../contract/refusal.ts";
 import { ok } from "../contract/result.ts";
 import { type AuditChain, createAuditChain } from "./chain.ts";
-import { positionCursor, readPosition } from "./position.ts";
+import { type AuditPosition, positionCursor, readPosition } from "./position.ts";
 import { verifyChain } from "./verify-chain.ts";
 
 /** Entries read at once when a chain is checked. */
@@ -20,13 +21,6 @@ type Row = Omit<AuditRecord, "extra"> & { readonly extra: string };
 const FIELDS = `id, session_id, turn_number, timestamp, tool_name, operation, resource, actor_id, outcome, reason, extra,
   incarnation, seq, prev, digest`;
 
-const PAGE = `
-  SELECT ${FIELDS} FROM audit
-  WHERE tenant = ?1 AND (?2 IS NULL OR session_id = ?2) AND (?3 IS NULL OR tool_name = ?3)
-    AND (?4 IS NULL OR outcome = ?4) AND (?5 IS NULL OR timestamp >= ?5) AND (?6 IS NULL OR timestamp < ?6)
-    AND (?7 IS NULL OR (timestamp, coalesce(seq, 0), id) < (?7, ?8, ?9))
-  ORDER BY timestamp DESC, coalesce(seq, 0) DESC, id DESC LIMIT ?10`;
-
 const CHAIN = `
   SELECT ${FIELDS} FROM audit
   WHERE tenant = ?1 AND session_id = ?2 AND incarnation = ?3 AND (seq, id) > (?4, ?5) ORDER BY seq, id LIMIT ${CHAIN_PAGE}`;
@@ -34,6 +28,10 @@ const CHAIN = `
 const INCARNATIONS = `
   SELECT incarnation FROM audit_heads WHERE tenant = ?1 AND session_id = ?2
   UNION SELECT incarnation FROM audit WHERE tenant = ?1 AND session_id = ?2 AND incarnation IS NOT NULL`;
+
+/** An entry of a session that is in no chain: an intruder's, since a session writes none such. */
+const STRAY =
+  "SELECT 1 FROM audit WHERE tenant = ? AND session_id = ? AND (incarnation IS NULL OR seq IS NULL) LIMIT 1";
 
 const HEAD = `
   SELECT session_id, incarnation, seq, digest FROM audit_heads WHERE tenant = ? AND session_id = ? AND incarnation = ?`;
@@ -70,6 +68,7 @@ export function createD1AuditLog({ database, secret, liveHead }: D1AuditLogParts
     const incarnations = new Set(results.map((row) => row.incarnation));
     if (live) incarnations.add(live.incarnation);
     if (incarnations.size === 0) return undefined;
+    const stray = await database.prepare(STRAY).bind(tenant, sessionId).first();
     let entries = 0;
     for (const incarnation of incarnations) {
       const stored = await database.prepare(HEAD).bind(tenant, sessionId, incarnation).first<ChainHead>();
@@ -78,6 +77,7 @@ export function createD1AuditLog({ database, secret, liveHead }: D1AuditLogParts
       if (!verdict.valid) return verdict;
       entries += verdict.entries;
     }
+    if (stray) return { valid: false, broken_at: entries + 1, reason: "an entry stands in no chain" };
     return { valid: true, entries };
   }
 
@@ -85,10 +85,11 @@ export function createD1AuditLog({ database, secret, liveHead }: D1AuditLogParts
     async query(tenant, { session_id, tool, outcome, from, to, limit, cursor }) {
       const after = cursor === undefined ? undefined : readPosition(tenant, cursor);
       if (cursor !== undefined && !after) return refuse("invalid_request_error", "cursor is not one of this list");
-      const conditions = [session_id, tool, outcome, from, to, after?.timestamp, after?.seq, after?.id];
+      const { where, values } = conditionsOf({ tenant, session_id, tool, outcome, from, to, after });
+      const order = "timestamp DESC, coalesce(seq, 0) DESC, id DESC";
       const { results } = await database
-        .prepare(PAGE)
-        .bind(tenant, ...conditions.map((value) => value ?? null), limit + 1)
+        .prepare(`SELECT ${FIELDS} FROM audit WHERE ${where} ORDER BY ${order} LIMIT ?`)
+        .bind(...values, limit + 1)
         .all<Row>();
       const data = results.slice(0, limit).map((row) => ({ ...row, extra: extraOf(row.extra) }));
       const last = results.length > limit ? data.at(-1) : undefined;
@@ -104,6 +105,28 @@ export function createD1AuditLog({ database, secret, liveHead }: D1AuditLogParts
       return ok((await check(chain, tenant, sessionId)) ?? first);
     },
   };
+}
+
+/** Only what was asked for stands in the statement: a condition that might be absent would keep SQLite from its indexes. */
+function conditionsOf(asked: AuditFilter & { readonly tenant: string; readonly after: AuditPosition | undefined }): {
+  readonly where: string;
+  readonly values: readonly (string | number)[];
+} {
+  const { after } = asked;
+  const all: readonly (readonly [string, readonly (string | number | undefined)[]])[] = [
+    ["tenant = ?", [asked.tenant]],
+    ["session_id = ?", [asked.session_id]],
+    ["tool_name = ?", [asked.tool]],
+    ["outcome = ?", [asked.outcome]],
+    ["timestamp >= ?", [asked.from]],
+    ["timestamp < ?", [asked.to]],
+    // The first one says nothing new, but it is the one that an index knows.
+    ["timestamp <= ?", [after?.timestamp]],
+    ["(timestamp, coalesce(seq, 0), id) < (?, ?, ?)", [after?.timestamp, after?.seq, after?.id]],
+  ];
+  const given = all.filter(([, values]) => values[0] !== undefined);
+  const values = given.flatMap(([, list]) => list.filter((value) => value !== undefined));
+  return { where: given.map(([condition]) => condition).join(" AND "), values };
 }
 
 function chained(row: Row): ChainedEntry {

@@ -5,6 +5,7 @@ import { pageOfAudit, verifyOwnAudit } from "../../durable-objects/session-audit
 import { SessionOutbox } from "../../durable-objects/session-outbox.ts";
 import { SessionStore } from "../../durable-objects/session-store.ts";
 import { composeApp } from "../../src/app.ts";
+import { createD1AuditLog } from "../../src/audit/d1-log.ts";
 import type { AuditRecord } from "../../src/contract/audit.ts";
 import { canonicalJson } from "../../src/shared/canonical-json.ts";
 import { sha256Hex } from "../../src/shared/digest.ts";
@@ -85,6 +86,27 @@ describe("the audit chain of a session", () => {
     ["a cut-off end", "DELETE FROM audit WHERE session_id = ? AND seq > 2", 3, /missing/],
     ["an entry put elsewhere", "UPDATE audit SET seq = 9 WHERE session_id = ? AND seq = 4", 4, /missing/],
     ["a removed chain", "DELETE FROM audit WHERE session_id = ?", 1, /missing/],
+    [
+      "a foreign entry",
+      `INSERT INTO audit SELECT 'x' || id, tenant, session_id, turn_number, timestamp, tool_name, operation, resource,
+         actor_id, outcome, reason, extra, NULL, NULL, NULL, NULL FROM audit WHERE session_id = ? AND seq = 1`,
+      5,
+      /no chain/,
+    ],
+    [
+      "a doubled entry",
+      `INSERT INTO audit SELECT 'x' || id, tenant, session_id, turn_number, timestamp, tool_name, operation, resource,
+         actor_id, outcome, reason, extra, incarnation, seq, prev, digest FROM audit WHERE session_id = ? AND seq = 2`,
+      2,
+      /twice|digest/,
+    ],
+    [
+      "a new life",
+      `INSERT INTO audit SELECT 'x' || id, tenant, session_id, turn_number, timestamp, tool_name, operation, resource,
+         actor_id, outcome, reason, extra, '~', seq, prev, digest FROM audit WHERE session_id = ? AND seq = 1`,
+      1,
+      /digest/,
+    ],
     ["a lost place", "UPDATE audit SET digest = NULL WHERE session_id = ? AND seq = 1", 1, /digest|way/],
   ])("names the position of %s", async (what, damage, position, reason) => {
     const id = what.replaceAll(" ", "-");
@@ -138,6 +160,32 @@ describe("the audit's list", () => {
     expect(await json<List>(`/v1/audit?session_id=list&from=${inOtherZone}`)).toEqual(after);
   });
 
+  test("is read by an index whatever is asked", async () => {
+    const plans: string[] = [];
+    const spy = vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
+      plans.push(sql);
+      return Object.getPrototypeOf(env.DB).prepare.call(env.DB, sql);
+    });
+    const log = createD1AuditLog({ database: env.DB, secret: undefined, liveHead: async () => undefined });
+    const page = await log.query("default", { session_id: "list", limit: 1, cursor: undefined });
+    const cursor = page.ok ? (page.value.next_cursor ?? undefined) : undefined;
+    await log.query("default", { limit: 1, cursor });
+    spy.mockRestore();
+    const indexes = await Promise.all(
+      plans.map(async (sql) => {
+        const values = Array.from({ length: sql.split("?").length - 1 }, () => "x");
+        const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+          .bind(...values)
+          .all();
+        return JSON.stringify(results).match(/INDEX (\w+) \([^)]*\)/)?.[0];
+      }),
+    );
+    expect(indexes).toEqual([
+      "INDEX audit_by_session (tenant=? AND session_id=?)",
+      expect.stringMatching(/^INDEX audit_by_time \(tenant=\? AND \(?timestamp[,)<]/),
+    ]);
+  });
+
   test("is walked by an opaque cursor, each entry once", async () => {
     const seqs: (number | null)[] = [];
     let cursor: string | null = "";
@@ -163,6 +211,24 @@ describe("the audit's list", () => {
     const { error } = (await response.json()) as { error: { type: string; message: string } };
     expect([response.status, error.type]).toEqual([400, "invalid_request_error"]);
     expect(error.message.startsWith(field)).toBe(true);
+  });
+});
+
+describe("a session made by an earlier version", () => {
+  test("keeps the entries it still owes", async () => {
+    await createSession("older");
+    await runInDurableObject(objectOf("older"), (_, { storage }) => {
+      storage.sql.exec("DROP TABLE outbox");
+      storage.sql.exec("CREATE TABLE outbox (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID");
+      const entry = {
+        ...{ id: "aud_1", session_id: "older", turn_number: 1, timestamp: "2026-11-01T00:00:00.000Z" },
+        ...{ tool_name: "Read", operation: "read", resource: "a", actor_id: "", outcome: "allowed", reason: "" },
+        extra: {},
+      };
+      storage.sql.exec("INSERT INTO outbox VALUES (?, ?)", entry.id, JSON.stringify(entry));
+      expect(new SessionStore(storage).unlinkedAudit(10)).toEqual([entry]);
+    });
+    expect(await verify("older")).toEqual({ valid: true, entries: 1 });
   });
 });
 
