@@ -2,7 +2,7 @@ import type { ModelProvider, ModelRequest } from "../../contract/model.ts";
 import { createMessagesEncoder } from "../messages-wire/encode.ts";
 import { messagesWire } from "../messages-wire/index.ts";
 import { createClassifier } from "../transport/classify.ts";
-import { providerOf } from "../transport/provider.ts";
+import { keyHeader, providerOf } from "../transport/provider.ts";
 import { type ProviderSettings, SYSTEM_CLOCK } from "../transport/settings.ts";
 import { options } from "./encode.ts";
 import { ANTHROPIC_VERSION } from "./wire.ts";
@@ -20,8 +20,10 @@ export function createAnthropic(settings: ProviderSettings): ModelProvider {
     name: "anthropic",
     baseUrl: settings.baseUrl ?? ANTHROPIC_BASE_URL,
     headers: {
-      "anthropic-version": ANTHROPIC_VERSION,
-      ...(settings.bearerToken ? { authorization: `Bearer ${settings.bearerToken}` } : { "x-api-key": key }),
+      "anthropic-version": settings.apiVersion ?? ANTHROPIC_VERSION,
+      ...(settings.bearerToken
+        ? keyHeader(settings.bearerToken, "bearer", "")
+        : keyHeader(key, settings.auth ?? "key", "x-api-key")),
     },
     classifier: createClassifier({ provider: "anthropic", secrets: [key, settings.bearerToken ?? ""], now: clock.now }),
     settings,

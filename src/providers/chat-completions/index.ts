@@ -1,6 +1,6 @@
 import type { ModelRequest } from "../../contract/model.ts";
 import { nameDecoder } from "../transport/names.ts";
-import { endpoint } from "../transport/provider.ts";
+import { endpoint, keyHeader } from "../transport/provider.ts";
 import { type ProviderSettings, randomCallId } from "../transport/settings.ts";
 import type { Classifier, Wire } from "../transport/wire.ts";
 import { createChatDecoder } from "./decode.ts";
@@ -24,9 +24,11 @@ export type ChatVendor = {
 
 /** Builds the wire of a Chat Completions vendor (provider-protocols 3). */
 export function chatWire(vendor: ChatVendor): Wire {
+  const { settings } = vendor;
+  const classifier = settings.classifier ?? vendor.classifier;
   return {
     name: vendor.dialect.name,
-    classifier: vendor.classifier,
+    classifier,
     request(request) {
       const head = JSON.stringify({
         model: request.model,
@@ -36,11 +38,11 @@ export function chatWire(vendor: ChatVendor): Wire {
       });
       const tools = request.tools.length > 0 ? `,"tools":${vendor.encoder.tools(request.tools)}` : "";
       return {
-        url: endpoint(vendor.baseUrl, "/chat/completions"),
+        url: endpoint(vendor.baseUrl, settings.messagePath ?? "/chat/completions"),
         headers: {
           "content-type": "application/json",
           accept: "text/event-stream",
-          ...(vendor.apiKey === "" ? {} : { authorization: `Bearer ${vendor.apiKey}` }),
+          ...(vendor.apiKey === "" ? {} : keyHeader(vendor.apiKey, settings.auth ?? "bearer", "api-key")),
           ...vendor.headers,
           ...vendor.settings.headers,
         },
@@ -49,7 +51,7 @@ export function chatWire(vendor: ChatVendor): Wire {
     },
     decoder: (request) =>
       createChatDecoder({
-        classifier: vendor.classifier,
+        classifier,
         dialect: vendor.dialect,
         decodeName: nameDecoder(request.tools),
         newCallId: vendor.settings.newCallId ?? randomCallId,

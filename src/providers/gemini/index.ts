@@ -20,7 +20,8 @@ export function createGemini(settings: ProviderSettings): ModelProvider {
   const clock = settings.clock ?? SYSTEM_CLOCK;
   const base = (settings.baseUrl ?? GEMINI_BASE_URL).replace(/\/+$/, "");
   const [key, bearer] = [settings.apiKey ?? "", settings.bearerToken ?? ""];
-  const classifier = createClassifier({ provider: "gemini", secrets: [key, bearer], now: clock.now });
+  const classifier =
+    settings.classifier ?? createClassifier({ provider: "gemini", secrets: [key, bearer], now: clock.now });
   const wire: Wire = {
     name: "gemini",
     classifier,

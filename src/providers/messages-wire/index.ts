@@ -28,9 +28,11 @@ const SYSTEM_MARKS = 2;
 
 /** Builds the wire of a Messages vendor (provider-protocols 2 and 5). */
 export function messagesWire(vendor: MessagesVendor): Wire {
+  const { settings } = vendor;
+  const classifier = settings.classifier ?? vendor.classifier;
   return {
     name: vendor.name,
-    classifier: vendor.classifier,
+    classifier,
     request(request) {
       const caching = vendor.caching(request.model);
       const encoder = vendor.encoder(request.model);
@@ -45,7 +47,7 @@ export function messagesWire(vendor: MessagesVendor): Wire {
       });
       const tools = request.tools.length > 0 ? `,"tools":${encoder.tools(request.tools, caching)}` : "";
       return {
-        url: endpoint(vendor.baseUrl, "/v1/messages"),
+        url: endpoint(vendor.baseUrl, settings.messagePath ?? "/v1/messages"),
         headers: {
           "content-type": "application/json",
           accept: "text/event-stream",
@@ -58,7 +60,7 @@ export function messagesWire(vendor: MessagesVendor): Wire {
     },
     decoder: (request) =>
       createMessagesDecoder({
-        classifier: vendor.classifier,
+        classifier,
         vendor: vendor.name,
         decodeName: nameDecoder(request.tools),
         newCallId: vendor.settings.newCallId ?? randomCallId,

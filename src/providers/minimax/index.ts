@@ -2,7 +2,7 @@ import type { ModelProvider } from "../../contract/model.ts";
 import { createMessagesEncoder } from "../messages-wire/encode.ts";
 import { messagesWire } from "../messages-wire/index.ts";
 import { createClassifier } from "../transport/classify.ts";
-import { providerOf } from "../transport/provider.ts";
+import { keyHeader, providerOf } from "../transport/provider.ts";
 import { type ProviderSettings, SYSTEM_CLOCK } from "../transport/settings.ts";
 import { options } from "./encode.ts";
 import { isM3, minimaxCategory } from "./wire.ts";
@@ -20,7 +20,10 @@ export function createMinimax(settings: ProviderSettings): ModelProvider {
   const wire = messagesWire({
     name: "minimax",
     baseUrl: settings.baseUrl ?? MINIMAX_BASE_URL,
-    headers: { "x-api-key": key, "anthropic-version": "2023-06-01" },
+    headers: {
+      ...keyHeader(key, settings.auth ?? "key", "x-api-key"),
+      "anthropic-version": settings.apiVersion ?? "2023-06-01",
+    },
     classifier: createClassifier({ provider: "minimax", secrets: [key], now: clock.now, vendor: minimaxCategory }),
     settings,
     encoder: (model) => (isM3(model) ? IMAGE_ENCODER : TEXT_ENCODER),

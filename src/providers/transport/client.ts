@@ -24,7 +24,7 @@ export async function* callModel(
     if (!outcome.failure) return;
     const { failure, shown } = outcome;
     if (!shown) {
-      const lowered = current === request ? lowerMaxTokens(current, failure) : undefined;
+      const lowered = current === request ? (transport.overflowHandler ?? lowerMaxTokens)(current, failure) : undefined;
       if (lowered) {
         current = lowered;
         continue;

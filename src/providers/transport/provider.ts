@@ -13,6 +13,11 @@ export function providerOf(wire: Wire, settings: ProviderSettings): ModelProvide
   };
 }
 
+/** The key's header: each wire has a header of its own for `key`. */
+export function keyHeader(key: string, how: "key" | "bearer", name: string): Readonly<Record<string, string>> {
+  return how === "bearer" ? { authorization: `Bearer ${key}` } : { [name]: key };
+}
+
 /** Joins a base URL and a path; trailing slashes and a repeated version segment do no harm. */
 export function endpoint(base: string, path: string): string {
   const trimmed = base.replace(/\/+$/, "");

@@ -1,5 +1,6 @@
-import type { ModelInfo } from "../../contract/model.ts";
-import type { ModelLookup } from "./wire.ts";
+import type { Failure } from "../../contract/failure.ts";
+import type { ModelInfo, ModelRequest } from "../../contract/model.ts";
+import type { Classifier, ModelLookup } from "./wire.ts";
 
 /** Limits of one answer, milliseconds and bytes (provider-protocols 1.1, idle guard). */
 export type StreamLimits = {
@@ -31,6 +32,18 @@ export type Clock = {
   timer(ms: number, fn: () => void): () => void;
 };
 
+/** A smaller request that may fit, or undefined when there is none; it is sent once. */
+export type OverflowHandler = (request: ModelRequest, failure: Failure) => ModelRequest | undefined;
+
+/** What a Workers AI binding can do, as far as it is used here. */
+export type AiBinding = {
+  run(
+    model: string,
+    inputs: Record<string, unknown>,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<unknown>;
+};
+
 /** Everything a provider is made of; nothing is read from the environment. */
 export type ProviderSettings = {
   readonly apiKey?: string | undefined;
@@ -47,6 +60,18 @@ export type ProviderSettings = {
   readonly models?: readonly ModelInfo[] | undefined;
   /** Extra request headers: beta names, `HTTP-Referer`, `X-Title`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Reads failures in place of the provider's own classifier. */
+  readonly classifier?: Classifier | undefined;
+  /** What becomes of a request that is too large; by default `max_tokens` is lowered to what fits. */
+  readonly overflowHandler?: OverflowHandler | undefined;
+  /** Path after the base URL, for gateways with their own; not Gemini's, whose path names the model. */
+  readonly messagePath?: string | undefined;
+  /** `anthropic-version`, on the Messages wire. */
+  readonly apiVersion?: string | undefined;
+  /** How the key is sent: as a key header (`x-api-key`, `api-key`) or as a bearer token; each wire has its default. */
+  readonly auth?: "key" | "bearer" | undefined;
+  /** The `AI` binding, for `workers-ai`. */
+  readonly binding?: AiBinding | undefined;
   /** Makes ids for calls the provider gave none; unique over a session. */
   readonly newCallId?: (() => string) | undefined;
 };
@@ -84,6 +109,7 @@ export type Transport = {
   readonly clock: Clock;
   readonly limits: StreamLimits;
   readonly retry: RetryPolicy;
+  readonly overflowHandler?: OverflowHandler | undefined;
 };
 
 export function createTransport(settings: ProviderSettings): Transport {
@@ -93,6 +119,7 @@ export function createTransport(settings: ProviderSettings): Transport {
     clock: settings.clock ?? SYSTEM_CLOCK,
     limits: { ...DEFAULT_LIMITS, ...defined(settings.limits) },
     retry: { ...DEFAULT_RETRY, ...defined(settings.retry) },
+    overflowHandler: settings.overflowHandler,
   };
 }
 
