@@ -17,7 +17,7 @@ import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
 import { createModelRegistry, type ModelRegistry } from "./models/index.ts";
 import { createPolicy } from "./permission/policy.ts";
 import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
-import { createProvider, PROVIDER_NAMES } from "./providers/index.ts";
+import { type AiBinding, createProvider, PROVIDER_NAMES } from "./providers/index.ts";
 import { commaList, type ProviderChoice } from "./run-plan.ts";
 import { createMemorySandbox, createObjectSandbox, createWorkspaceTables } from "./sandbox/virtual/index.ts";
 import { createSecretGuard, NOOP_GUARD } from "./secrets/guard/guard.ts";
@@ -31,6 +31,8 @@ import { createToolSet } from "./tools/tool-set.ts";
 export type Bindings = {
   readonly DB?: D1Database;
   readonly MEMORY?: R2Bucket;
+  /** Workers AI; optional as well. */
+  readonly AI?: AiBinding;
   /** Worker vars and secrets, all text. */
   readonly [name: string]: unknown;
 };
@@ -111,10 +113,12 @@ const DEFAULT_MODELS: Readonly<Record<string, string>> = {
   minimax: "MiniMax-M2.7",
   gemini: "gemini-2.5-pro",
   ollama: "llama3.3:latest",
+  "workers-ai": "@cf/meta/llama-3.3-70b-instruct-fp8-fast",
   demo: "demo",
 };
 
 function isConfigured(env: Bindings, provider: string): boolean {
+  if (provider === "workers-ai") return env.AI !== undefined;
   const prefix = provider.toUpperCase();
   if (provider === "ollama" || provider === "lmstudio") return setting(env, `${prefix}_BASE_URL`) !== undefined;
   if (provider === "gemini" && setting(env, "GEMINI_BEARER_TOKEN") !== undefined) return true;
@@ -135,6 +139,7 @@ function makeProvider(
     bearerToken:
       credentials?.key !== undefined || provider !== "gemini" ? undefined : setting(env, "GEMINI_BEARER_TOKEN"),
     baseUrl: credentials?.base_url ?? setting(env, `${prefix}_BASE_URL`),
+    binding: env.AI,
     fetch: (input, init) => fetch(input, init),
     limits: {
       firstEventMs: config.UPSTREAM_FIRST_EVENT_SECONDS * 1000,

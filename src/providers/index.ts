@@ -10,8 +10,9 @@ import { createOllama, OLLAMA_BASE_URL } from "./ollama/index.ts";
 import { createOpenai, OPENAI_BASE_URL } from "./openai/index.ts";
 import { createOpenrouter, OPENROUTER_BASE_URL } from "./openrouter/index.ts";
 import type { ProviderSettings } from "./transport/settings.ts";
+import { createWorkersAi } from "./workers-ai/index.ts";
 
-export type { Clock, ProviderSettings, RetryPolicy, StreamLimits } from "./transport/settings.ts";
+export type { AiBinding, Clock, ProviderSettings, RetryPolicy, StreamLimits } from "./transport/settings.ts";
 
 type Entry = {
   readonly create: (settings: ProviderSettings) => ModelProvider;
@@ -28,6 +29,7 @@ const PROVIDERS = {
   gemini: { create: createGemini, baseUrl: GEMINI_BASE_URL, needsKey: true },
   ollama: { create: createOllama, baseUrl: OLLAMA_BASE_URL, needsKey: false },
   lmstudio: { create: createLmstudio, baseUrl: LMSTUDIO_BASE_URL, needsKey: false },
+  "workers-ai": { create: createWorkersAi, baseUrl: undefined, needsKey: false },
   demo: { create: createDemo, baseUrl: undefined, needsKey: false },
 } as const satisfies Readonly<Record<string, Entry>>;
 
@@ -42,6 +44,7 @@ export const PROVIDER_NAMES: readonly ProviderName[] = [
   "gemini",
   "ollama",
   "lmstudio",
+  "workers-ai",
   "demo",
 ];
 
@@ -68,6 +71,9 @@ export function createProvider(name: string, settings: ProviderSettings): Answer
       "invalid_request_error",
       "GEMINI_BASE_URL is required with GEMINI_BEARER_TOKEN (https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}/publishers/google)",
     );
+  }
+  if (name === "workers-ai" && !settings.binding) {
+    return refuse("invalid_request_error", 'the binding AI is not set: workers-ai needs [ai] binding = "AI"');
   }
   if (entry.needsKey && !vertex && !hasValue(settings.apiKey)) {
     const or = name === "gemini" ? " or GEMINI_BEARER_TOKEN" : "";

@@ -64,6 +64,7 @@ export function createChatEncoder(dialect: ChatDialect): ChatEncoder {
                   list.flatMap((e) => e.parts),
                   turn.calls,
                   list.flatMap((e) => e.details),
+                  dialect,
                 ),
           );
           return;
@@ -130,7 +131,7 @@ function encodeMessage(message: Message, dialect: ChatDialect): Encoded {
   }
   const whole =
     message.role === "assistant"
-      ? assistant(parts, distinct(calls), details)
+      ? assistant(parts, distinct(calls), details, dialect)
       : parts.length > 0
         ? user(parts, false)
         : "";
@@ -151,11 +152,16 @@ function storedDetails(text: string | undefined): unknown {
 }
 
 /** `content` stays null beside calls without text; arguments are always valid JSON text, some servers answer 400 otherwise. */
-function assistant(parts: readonly Part[], calls: readonly ToolUseBlock[], details: readonly Detail[]): string {
+function assistant(
+  parts: readonly Part[],
+  calls: readonly ToolUseBlock[],
+  details: readonly Detail[],
+  dialect: ChatDialect,
+): string {
   const text = joinText(parts);
   return JSON.stringify({
     role: "assistant",
-    content: text === "" && calls.length > 0 ? null : text,
+    content: text === "" && calls.length > 0 && !dialect.textOnly ? null : text,
     ...(calls.length > 0
       ? {
           tool_calls: calls.map((call) => ({

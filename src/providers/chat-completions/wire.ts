@@ -29,4 +29,6 @@ export type ChatDialect = {
   readonly thinkTags: boolean;
   /** Send signed `reasoning_details` back. */
   readonly reasoningDetails: boolean;
+  /** `content` must be text, empty beside calls, where others take null. */
+  readonly textOnly?: boolean;
 };
