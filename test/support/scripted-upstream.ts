@@ -34,7 +34,13 @@ export class ScriptedUpstream {
   readonly #scripts = new Map<string, { replies: Reply[]; seen: SeenRequest[]; byTurn?: boolean }>();
 
   private constructor() {
-    this.#server = createServer((request, response) => void this.#handle(request, response));
+    this.#server = createServer((request, response) => {
+      // A client that dies while it sends its body wants no answer any more, and must not end the test run.
+      this.#handle(request, response).catch((error: unknown) => {
+        if (!request.errored) console.error("scripted upstream failed", error);
+        response.destroy();
+      });
+    });
   }
 
   static async start(): Promise<ScriptedUpstream> {
