@@ -157,7 +157,8 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
         return classifier.fail("malformed_response", "a frame is no valid JSON");
       }
       if (!isRecord(value)) return classifier.fail("malformed_response", "a frame is no object");
-      return message.event === "error" ? classifier.inBand(value) : frame(value, out);
+      if (message.event === "error") return classifier.inBand(value);
+      return frame(dialect.toChunk ? dialect.toChunk(value) : value, out);
     },
     end(out): Failure | undefined {
       tags?.flush((kind, piece) => append(kind, piece, out));

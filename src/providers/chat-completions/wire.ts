@@ -31,4 +31,6 @@ export type ChatDialect = {
   readonly reasoningDetails: boolean;
   /** `content` must be text, empty beside calls, where others take null. */
   readonly textOnly?: boolean;
+  /** Makes a chunk of this wire out of a frame that is none. */
+  readonly toChunk?: (frame: Record<string, unknown>) => Record<string, unknown>;
 };

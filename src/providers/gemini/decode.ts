@@ -1,9 +1,9 @@
 import type { Failure } from "../../contract/failure.ts";
 import type { ModelEvent, ModelStop, Usage } from "../../contract/model.ts";
 import { BlockWriter } from "../transport/blocks.ts";
-import { fromValue, isRecord, toolUse } from "../transport/tool-arguments.ts";
+import { count, fromValue, isRecord, toolUse } from "../transport/tool-arguments.ts";
 import type { Classifier, FrameVerdict, StreamDecoder } from "../transport/wire.ts";
-import { CALL_ID, FAULTS, SIGNATURE, STOPS, UsageFrame } from "./wire.ts";
+import { CALL_ID, FAULTS, SIGNATURE, STOPS, USAGE_FIELDS, type UsageFrame } from "./wire.ts";
 
 export type DecoderOptions = { readonly classifier: Classifier; decodeName(wire: string): string; newCallId(): string };
 
@@ -53,9 +53,9 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
   };
 
   const note = (value: unknown): boolean => {
-    const seen = UsageFrame.safeParse(value);
-    if (!seen.success) return false;
-    Object.assign(usage, Object.fromEntries(Object.entries(seen.data).filter(([, v]) => v !== undefined)));
+    if (!isRecord(value)) return false;
+    // By hand: every frame carries these figures.
+    for (const field of USAGE_FIELDS) usage[field] = count(value[field]) ?? usage[field];
     return true;
   };
 

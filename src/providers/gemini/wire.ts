@@ -1,16 +1,17 @@
-import { z } from "zod";
 import type { ModelStop } from "../../contract/model.ts";
 
-/** Running totals of an answer (provider-protocols 6). */
-export const UsageFrame = z.object({
-  promptTokenCount: z.number().nonnegative().optional().catch(undefined),
-  candidatesTokenCount: z.number().nonnegative().optional().catch(undefined),
-  thoughtsTokenCount: z.number().nonnegative().optional().catch(undefined),
-  cachedContentTokenCount: z.number().nonnegative().optional().catch(undefined),
-  toolUsePromptTokenCount: z.number().nonnegative().optional().catch(undefined),
-  totalTokenCount: z.number().nonnegative().optional().catch(undefined),
-});
-export type UsageFrame = z.infer<typeof UsageFrame>;
+/** Figures of an answer's usage (provider-protocols 6). */
+export const USAGE_FIELDS = [
+  "promptTokenCount",
+  "candidatesTokenCount",
+  "thoughtsTokenCount",
+  "cachedContentTokenCount",
+  "toolUsePromptTokenCount",
+  "totalTokenCount",
+] as const;
+
+/** Running totals of an answer. */
+export type UsageFrame = { [field in (typeof USAGE_FIELDS)[number]]?: number | undefined };
 
 /** Finish reasons that end a turn. What is not here and not in `FAULTS` ends it as a refusal when it speaks of content, else as end_turn. */
 export const STOPS: Readonly<Record<string, ModelStop>> = {

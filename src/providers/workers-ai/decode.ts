@@ -1,38 +1,19 @@
-import type { SseMessage } from "../../shared/sse.ts";
 import { isRecord } from "../transport/tool-arguments.ts";
-import type { StreamDecoder } from "../transport/wire.ts";
 
 /**
- * The older models' frames, `{"response":"…","tool_calls":[{name,arguments}],"usage":{…}}`, given to the decoder of Chat
- * Completions as that wire's chunks; newer models send those chunks themselves.
+ * The older models' frames, `{"response":"…","tool_calls":[{name,arguments}],"usage":{…}}`, as chunks of Chat Completions;
+ * newer models send those chunks themselves.
  */
-export function createWorkersAiDecoder(chat: StreamDecoder): StreamDecoder {
-  return { ...chat, push: (message, out) => chat.push(toChunk(message), out) };
-}
-
-function toChunk(message: SseMessage): SseMessage {
-  // A quoted name followed by a colon cannot stand inside JSON text: its quotes would be escaped there.
-  if (message.data.includes('"choices":')) return message;
-  let value: unknown;
-  try {
-    value = JSON.parse(message.data);
-  } catch {
-    return message;
-  }
-  if (!isRecord(value) || value.error) return message;
-  if (Array.isArray(value.errors) && isRecord(value.errors[0])) return json({ error: value.errors[0] });
+export function toChunk(value: Record<string, unknown>): Record<string, unknown> {
+  if (value.choices !== undefined || value.error) return value;
+  if (Array.isArray(value.errors) && isRecord(value.errors[0])) return { error: value.errors[0] };
   // The answer of a REST call is wrapped.
   const frame = isRecord(value.result) ? value.result : value;
-  const calls = Array.isArray(frame.tool_calls) ? frame.tool_calls.filter(isRecord).map(toCall) : [];
-  const delta = { content: text(frame.response), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
-  return json({
-    choices: [{ index: 0, delta, finish_reason: frame.finish_reason ?? null }],
-    ...(isRecord(frame.usage) ? { usage: frame.usage } : {}),
-  });
-}
-
-function json(value: unknown): SseMessage {
-  return { data: JSON.stringify(value) };
+  const content = text(frame.response);
+  const delta = Array.isArray(frame.tool_calls)
+    ? { content, tool_calls: frame.tool_calls.filter(isRecord).map(toCall) }
+    : { content };
+  return { choices: [{ index: 0, delta, finish_reason: frame.finish_reason }], usage: frame.usage };
 }
 
 /** Digits come as numbers from some models, structured answers as objects. */
@@ -42,6 +23,5 @@ function text(response: unknown): string {
 }
 
 function toCall(call: Record<string, unknown>): Record<string, unknown> {
-  if (isRecord(call.function)) return call;
-  return { id: call.id, function: { name: call.name, arguments: call.arguments } };
+  return isRecord(call.function) ? call : { id: call.id, function: { name: call.name, arguments: call.arguments } };
 }

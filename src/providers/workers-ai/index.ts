@@ -5,11 +5,17 @@ import type { ChatDialect } from "../chat-completions/wire.ts";
 import { createClassifier } from "../transport/classify.ts";
 import { providerOf } from "../transport/provider.ts";
 import { type AiBinding, type ProviderSettings, SYSTEM_CLOCK } from "../transport/settings.ts";
-import { createWorkersAiDecoder } from "./decode.ts";
+import { toChunk } from "./decode.ts";
 import { options } from "./encode.ts";
 import { thrownFault, workersAiCategory } from "./wire.ts";
 
-const DIALECT: ChatDialect = { name: "workers-ai", thinkTags: true, reasoningDetails: false, textOnly: true };
+const DIALECT: ChatDialect = {
+  name: "workers-ai",
+  thinkTags: true,
+  reasoningDetails: false,
+  textOnly: true,
+  toChunk,
+};
 // Holds nothing but encodings of messages, keyed by the messages themselves: gone when they are.
 const ENCODER = createChatEncoder(DIALECT);
 
@@ -33,11 +39,7 @@ export function createWorkersAi(settings: ProviderSettings): ModelProvider {
     caching: () => false,
     options,
   });
-  const decoding = {
-    ...wire,
-    decoder: (request: Parameters<typeof wire.decoder>[0]) => createWorkersAiDecoder(wire.decoder(request)),
-  };
-  return providerOf(decoding, { ...settings, fetch: bindingFetch(settings.binding) });
+  return providerOf(wire, { ...settings, fetch: bindingFetch(settings.binding) });
 }
 
 /** A `fetch` whose other end is the binding, so that retries, guards and limits are the transport's. */
