@@ -3,6 +3,7 @@ import type { ModelRequest, ToolDefinition } from "../../contract/model.ts";
 import { type Answered, hasText, NO_RESULT, resultParts, toTurns } from "../transport/conversation.ts";
 import { type NameRule, wireName } from "../transport/names.ts";
 import { objectSchema } from "../transport/object-schema.ts";
+import { createTurnJoiner } from "../transport/prefix.ts";
 import { detailsKey } from "./decode.ts";
 import { addDetails, type Detail } from "./reasoning-details.ts";
 import type { ChatDialect } from "./wire.ts";
@@ -34,6 +35,7 @@ export type ChatEncoder = {
  */
 export function createChatEncoder(dialect: ChatDialect): ChatEncoder {
   const memo = new WeakMap<Message, Encoded>();
+  const joined = createTurnJoiner();
   const toolMemo = new WeakMap<readonly ToolDefinition[], string>();
   const encoded = (message: Message): Encoded => {
     let known = memo.get(message);
@@ -53,30 +55,28 @@ export function createChatEncoder(dialect: ChatDialect): ChatEncoder {
       const turns = toTurns(request.messages, keeps);
       const out = systemMessage(request, mark);
       if (turns[0]?.role !== "user") out.push(JSON.stringify({ role: "user", content: "Continue." }));
-      turns.forEach((turn, at) => {
+      const rest = joined(request.messages, "", turns, (turn, at) => {
         const [only] = turn.messages;
         const list = turn.messages.map(encoded);
         if (turn.role === "assistant") {
-          out.push(
-            only && list.length === 1 && list[0]
-              ? list[0].whole
-              : assistant(
-                  list.flatMap((e) => e.parts),
-                  turn.calls,
-                  list.flatMap((e) => e.details),
-                  dialect,
-                ),
-          );
-          return;
+          return only && list.length === 1 && list[0]
+            ? list[0].whole
+            : assistant(
+                list.flatMap((e) => e.parts),
+                turn.calls,
+                list.flatMap((e) => e.details),
+                dialect,
+              );
         }
         const images: Part[] = [];
-        for (const answered of turn.results) out.push(toolMessage(answered, encoded, images));
+        const own = turn.results.map((answered) => toolMessage(answered, encoded, images));
         const parts = [...images, ...list.flatMap((e) => e.parts)];
         const last = mark && at === turns.length - 1 && turns.length > 1;
-        if (parts.length === 0) return;
-        out.push(!last && images.length === 0 && list.length === 1 && list[0] ? list[0].whole : user(parts, last));
+        if (parts.length === 0) return own.join(",");
+        own.push(!last && images.length === 0 && list.length === 1 && list[0] ? list[0].whole : user(parts, last));
+        return own.join(",");
       });
-      return `[${out.join(",")}]`;
+      return `[${[...out, rest].filter((json) => json !== "").join(",")}]`;
     },
     tools(tools) {
       let json = toolMemo.get(tools);

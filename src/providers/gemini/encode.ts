@@ -2,6 +2,7 @@ import type { Block, ImageBlock, Message, ToolResultBlock, ToolUseBlock } from "
 import type { ModelRequest, ToolDefinition } from "../../contract/model.ts";
 import { type Answered, hasText, NO_RESULT, resultParts, toTurns } from "../transport/conversation.ts";
 import { type NameRule, wireName } from "../transport/names.ts";
+import { createTurnJoiner } from "../transport/prefix.ts";
 import { geminiParameters } from "./schema.ts";
 import { CALL_ID, generation, SIGNATURE, SKIP_SIGNATURE, thinkingStyle } from "./wire.ts";
 
@@ -18,6 +19,7 @@ export type GeminiEncoder = { body(request: ModelRequest, maxOutput: number): st
 /** Encodes requests for generateContent (provider-protocols 6); message texts are kept by identity. */
 export function createGeminiEncoder(): GeminiEncoder {
   const memo = new WeakMap<Message, Encoded>();
+  const joined = createTurnJoiner();
   const toolMemo = new WeakMap<readonly ToolDefinition[], string>();
   const encoded = (message: Message): Encoded => {
     let known = memo.get(message);
@@ -51,26 +53,27 @@ export function createGeminiEncoder(): GeminiEncoder {
         generationConfig: generationConfig(request, maxOutput),
       });
       const tools = request.tools.length > 0 ? `,"tools":${declarations(request.tools)}` : "";
-      return `${head.slice(0, -1)}${tools},"contents":[${contents(request, encoded).join(",")}]}`;
+      return `${head.slice(0, -1)}${tools},"contents":[${contents(request, encoded, joined)}]}`;
     },
   };
 }
 
-function contents(request: ModelRequest, encoded: (message: Message) => Encoded): readonly string[] {
+function contents(
+  request: ModelRequest,
+  encoded: (message: Message) => Encoded,
+  joined: ReturnType<typeof createTurnJoiner>,
+): string {
   const turns = toTurns(
     request.messages,
     (block, message) => block.type === "tool_result" || encoded(message).own.some((item) => item.block === block),
   );
   const signs = generation(request.model) >= 3;
-  const out: string[] = [];
-  if (turns[0]?.role !== "user") out.push(content("user", ['{"text":"Continue."}']));
-  for (const turn of turns) {
+  const opening = turns[0]?.role === "user" ? "" : content("user", ['{"text":"Continue."}']);
+  const rest = joined(request.messages, signs ? "signed" : "", turns, (turn) => {
     const own = turn.messages.flatMap((message) => encoded(message).own);
-    if (turn.role === "assistant") {
-      out.push(content("model", signs ? withBypass(own) : own.map((item) => item.json)));
-      continue;
-    }
+    if (turn.role === "assistant") return content("model", signs ? withBypass(own) : own.map((item) => item.json));
     const images: string[] = [];
+    const out: string[] = [];
     // All results of one model turn stand in one user turn; what the person says is kept apart from them.
     if (turn.results.length > 0)
       out.push(
@@ -79,10 +82,11 @@ function contents(request: ModelRequest, encoded: (message: Message) => Encoded)
           turn.results.map((answered) => response(answered, encoded, images)),
         ),
       );
-    const rest = [...images, ...own.map((item) => item.json)];
-    if (rest.length > 0) out.push(content("user", rest));
-  }
-  return out;
+    const parts = [...images, ...own.map((item) => item.json)];
+    if (parts.length > 0) out.push(content("user", parts));
+    return out.join(",");
+  });
+  return opening !== "" && rest !== "" ? `${opening},${rest}` : opening + rest;
 }
 
 function content(role: "user" | "model", parts: readonly string[]): string {

@@ -11,6 +11,7 @@ import type { ModelRequest, ToolDefinition } from "../../contract/model.ts";
 import { hasText, NO_RESULT, resultParts, type Turn, toTurns } from "../transport/conversation.ts";
 import { wireName } from "../transport/names.ts";
 import { objectSchema } from "../transport/object-schema.ts";
+import { createTurnJoiner } from "../transport/prefix.ts";
 
 export type MessagesDialect = {
   /** Prefix of this vendor's metadata keys. */
@@ -42,6 +43,7 @@ const IMAGE_NOTE = "[image left out: this model takes no images]";
  */
 export function createMessagesEncoder(dialect: MessagesDialect): MessagesEncoder {
   const memo = new WeakMap<Message, Encoded>();
+  const joined = createTurnJoiner();
   const toolMemo = new WeakMap<readonly ToolDefinition[], readonly string[]>();
 
   const encoded = (message: Message): Encoded => {
@@ -72,19 +74,19 @@ export function createMessagesEncoder(dialect: MessagesDialect): MessagesEncoder
         request.messages,
         (block, message) => block.type === "tool_result" || encoded(message).kept.includes(block),
       );
-      const out: string[] = [];
       // The first message must be the user's; a history cut at its start may begin with the assistant's.
-      if (turns[0]?.role !== "user") out.push(userMessage('{"type":"text","text":"Continue."}'));
-      turns.forEach((turn, at) => {
+      const opening = turns[0]?.role === "user" ? "" : userMessage('{"type":"text","text":"Continue."}');
+      const rest = joined(request.messages, "", turns, (turn, at) => {
         const list = pieces(turn);
         const last = at === turns.length - 1;
         // One-shot calls are not marked: writing a cache nobody reads costs a quarter more.
         const json = last && mark && turns.length > 1 ? marked(list) : list.map((piece) => piece.json);
-        out.push(
-          turn.role === "user" ? userMessage(json.join(",")) : `{"role":"assistant","content":[${json.join(",")}]}`,
-        );
+        return turn.role === "user"
+          ? userMessage(json.join(","))
+          : `{"role":"assistant","content":[${json.join(",")}]}`;
       });
-      return { json: `[${out.join(",")}]`, openLoopWithoutThinking: openLoop(turns, encoded) };
+      const comma = opening !== "" && rest !== "" ? "," : "";
+      return { json: `[${opening}${comma}${rest}]`, openLoopWithoutThinking: openLoop(turns, encoded) };
     },
     tools(tools, mark) {
       let list = toolMemo.get(tools);
