@@ -1,3 +1,4 @@
+import type { LoggedEntry } from "./session-store.ts";
 import type { SqlValue } from "./sql-value.ts";
 
 /** Rows of one table on their way to another object. */
@@ -24,6 +25,27 @@ function sources(logEnd: number): readonly Source[] {
     { table: "workspace_names", query: "SELECT * FROM workspace_names ORDER BY parent, name", bindings: [] },
     { table: "workspace_chunks", query: "SELECT * FROM workspace_chunks ORDER BY ino, part", bindings: [] },
   ];
+}
+
+/** The last point of a log where nothing is half done; `inRun`: its run had not ended there. */
+export function settledPoint(log: Iterable<LoggedEntry>): { readonly logEnd: number; readonly inRun: boolean } {
+  let point = { logEnd: 0, inRun: false };
+  for (const { seq, entry } of log) {
+    if (entry.kind === "turn_ended") point = { logEnd: seq, inRun: true };
+    if (entry.kind === "run_ended" || entry.kind === "forked") point = { logEnd: seq, inRun: false };
+  }
+  return point;
+}
+
+/** All pages of a copy, one call after the other. */
+export async function collectCopy(next: (from: CopyPosition) => Promise<CopyPage>): Promise<CopyPage[]> {
+  const pages: CopyPage[] = [];
+  for (let from: CopyPosition | undefined = { table: 0, offset: 0 }; from; ) {
+    const page: CopyPage = await next(from);
+    pages.push(page);
+    from = page.next;
+  }
+  return pages;
 }
 
 /** The next page of a copy. */

@@ -188,6 +188,11 @@ export class SessionStore {
     this.#sql.exec("INSERT INTO queue (run_id, body) VALUES (?, ?)", runId, body);
   }
 
+  clearQueue(): void {
+    this.#sql.exec("DELETE FROM texts WHERE owner IN (SELECT 'queue:' || run_id FROM queue)");
+    this.#sql.exec("DELETE FROM queue");
+  }
+
   queueLength(): number {
     return this.#sql.exec<{ n: number }>("SELECT count(*) AS n FROM queue").one().n;
   }

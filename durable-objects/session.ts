@@ -13,7 +13,6 @@ import {
 import type { AuditEntry, AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
-import { isTerminal } from "../src/contract/events.ts";
 import type { RunConfig, RunPlan } from "../src/contract/log.ts";
 import type { Redactor } from "../src/contract/redaction.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
@@ -30,9 +29,7 @@ import type {
   SessionInfo,
   SessionStatsView,
 } from "../src/contract/sessions.ts";
-import { SOCKET_DONE } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
-import { encodeFrame, eventData } from "../src/session/frames.ts";
 import { approvalEntry, inputDigest } from "./approval-entry.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
@@ -40,11 +37,12 @@ import { RunCredentials } from "./run-credentials.ts";
 import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
 import { getFile, putFile, removeFile } from "./session-files.ts";
-import { type CopyPage, type CopyPosition, readCopy, writeCopy } from "./session-fork.ts";
+import { type CopyPage, type CopyPosition, collectCopy, readCopy, settledPoint, writeCopy } from "./session-fork.ts";
 import { SessionJournal } from "./session-journal.ts";
 import { SessionOutbox } from "./session-outbox.ts";
 import { SessionQueries } from "./session-queries.ts";
 import { SessionStore } from "./session-store.ts";
+import { SessionStreams } from "./session-streams.ts";
 import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
@@ -75,7 +73,10 @@ export class Session extends DurableObject<Bindings> {
   readonly #journal: SessionJournal;
   readonly #driver: SessionDriver;
   readonly #queries: SessionQueries;
+  readonly #streams: SessionStreams;
   #sandboxMade: Sandbox | undefined;
+  /** Being deleted: nothing new begins. */
+  #removing = false;
   readonly #credentials: RunCredentials;
   readonly #outbox: SessionOutbox;
 
@@ -102,6 +103,13 @@ export class Session extends DurableObject<Bindings> {
       hold: (work) => ctx.waitUntil(work),
       changed: () => this.#onChange(),
       log: (error) => console.error("session run failed", error instanceof Error ? error.stack : String(error)),
+    });
+    this.#streams = new SessionStreams({
+      store: this.#store,
+      journal: this.#journal,
+      hub: this.#hub,
+      queries: this.#queries,
+      running: () => this.#driver.running,
     });
   }
 
@@ -130,12 +138,7 @@ export class Session extends DurableObject<Bindings> {
     if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
     const settled = await source.settledPoint();
     if (!settled.ok) return settled;
-    const pages: CopyPage[] = [];
-    for (let from: CopyPosition | undefined = { table: 0, offset: 0 }; from; ) {
-      const page: CopyPage = await source.copyPage(settled.value.logEnd, from);
-      pages.push(page);
-      from = page.next;
-    }
+    const pages = await collectCopy((from) => source.copyPage(settled.value.logEnd, from));
     if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
     this.#store.transaction(() => {
       this.#make(tenant, id, at);
@@ -155,12 +158,7 @@ export class Session extends DurableObject<Bindings> {
     if (!meta) return notFound();
     if (this.#driver.running)
       return refuse("conflict_error", "a run is going in this session; fork it when it waits or has ended");
-    let point = { logEnd: 0, inRun: false };
-    for (const { seq, entry } of this.#store.entries()) {
-      if (entry.kind === "turn_ended") point = { logEnd: seq, inRun: true };
-      if (entry.kind === "run_ended" || entry.kind === "forked") point = { logEnd: seq, inRun: false };
-    }
-    return ok({ ...point, sessionId: meta.sessionId });
+    return ok({ ...settledPoint(this.#store.entries()), sessionId: meta.sessionId });
   }
 
   copyPage(logEnd: number, from: CopyPosition): CopyPage {
@@ -176,17 +174,23 @@ export class Session extends DurableObject<Bindings> {
 
   /** Ends what runs, hands the audit over, frees all storage; the id can be used again (H-5). */
   async remove(): Promise<Answer<void>> {
-    if (!this.#store.meta()) return notFound();
-    const { tenant, sessionId } = this.#store.meta() ?? { tenant: "", sessionId: "" };
-    await this.#driver.cancel("the session was deleted");
-    if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
-    this.#hub.endAll();
-    await this.ctx.storage.deleteAlarm();
-    await this.ctx.storage.deleteAll();
-    this.#journal.reset();
-    this.#credentials.clear();
-    this.#sandboxMade = undefined;
-    await (composeDirectory(this.env) ?? createBookDirectory(this.env.SESSION)).remove(tenant, sessionId);
+    const meta = this.#store.meta();
+    if (!meta || this.#removing) return notFound();
+    this.#removing = true;
+    try {
+      this.#store.clearQueue();
+      await this.#driver.cancel("the session was deleted");
+      if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
+      this.#hub.endAll();
+      await this.ctx.storage.deleteAlarm();
+      await this.ctx.storage.deleteAll();
+      this.#journal.reset();
+      this.#credentials.clear();
+      this.#sandboxMade = undefined;
+    } finally {
+      this.#removing = false;
+    }
+    await (composeDirectory(this.env) ?? createBookDirectory(this.env.SESSION)).remove(meta.tenant, meta.sessionId);
     return ok(undefined);
   }
 
@@ -196,6 +200,7 @@ export class Session extends DurableObject<Bindings> {
     const { plan, credentials, repeat } = request;
     const runId = plan.config.run_id;
     const sealed = credentials ? await this.#credentials.seal(runId, credentials) : undefined;
+    if (!this.#store.meta() || this.#removing) return notFound();
     const first = repeat && this.#store.keyOf(repeat.key);
     if (first && first.digest !== repeat.bodyDigest) {
       return refuse("conflict_error", "Idempotency-Key was used for another request");
@@ -324,13 +329,7 @@ export class Session extends DurableObject<Bindings> {
     const valid = this.checkCursor(after);
     if (!valid.ok) return Response.json(valid);
     this.#driver.ensure();
-    const { 0: client, 1: server } = new WebSocketPair();
-    // What is on its way to the others goes first, or the new socket would get it twice.
-    this.#journal.flush();
-    this.#hub.accept(server, run);
-    this.#journal.replay(this.#reset(server, after, run), run, (text) => server.send(text));
-    if (run !== undefined && this.#runIsOver(run)) server.close(SOCKET_DONE, "run ended");
-    return new Response(null, { status: 101, webSocket: client });
+    return this.#streams.open(after, run);
   }
 
   override webSocketClose(socket: WebSocket, code: number): void {
@@ -425,22 +424,6 @@ export class Session extends DurableObject<Bindings> {
     if (this.#driver.running || this.#driver.unfinished) times.push(now + this.#config.HEARTBEAT_SECONDS * 1000);
     if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
     if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
-  }
-
-  /** A client whose place is not kept any more gets a snapshot instead; gives where its replay begins. */
-  #reset(socket: WebSocket, after: number, run: string | undefined): number {
-    const dropped = this.#store.droppedUpTo();
-    if (after >= dropped || run !== undefined) return after;
-    const snapshot = this.#queries.snapshot(this.#store.meta()?.sessionId ?? "", this.#driver.running);
-    socket.send(encodeFrame(dropped, "reset", eventData({ type: "reset", snapshot }, "")));
-    return dropped;
-  }
-
-  #runIsOver(run: string): boolean {
-    const type = this.#store.lastEventType(run);
-    if (type !== undefined) return isTerminal({ type });
-    // No event (any more), and none to come.
-    return this.#journal.fold.run?.config.run_id !== run && !this.#store.isQueued(run);
   }
 
   #sandbox(): Sandbox {

@@ -284,10 +284,13 @@ describe("busy, cancel, delete", () => {
     await createSession("gone");
     const stream = await send("gone", "gone", { prompt: "run" });
     await stream.until("permission_request");
+    const queued = await send("gone", "gone", { prompt: "later", on_busy: "queue" });
     const deleted = await call("/v1/sessions/gone", { method: "DELETE" });
     expect([deleted.status, await deleted.json()]).toEqual([200, { status: "deleted" }]);
     await stream.toEnd();
     expect(stream.seen.at(-1)).toMatchObject({ type: "done", data: { stop_reason: "cancelled" } });
+    await queued.toEnd();
+    expect(queued.types()).toEqual(["queued", "error"]);
     expect((await call("/v1/sessions/gone")).status).toBe(404);
     expect((await call("/v1/sessions/gone", { method: "DELETE" })).status).toBe(404);
     await createSession("gone");
