@@ -14,6 +14,7 @@ import type { Sandbox } from "./contract/sandbox.ts";
 import type { EgressFetch, Tool } from "./contract/tools.ts";
 import { createD1Directory } from "./directory/d1-directory.ts";
 import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
+import { extensions } from "./extensions.ts";
 import { createModelRegistry, type ModelRegistry } from "./models/index.ts";
 import { createPolicy } from "./permission/policy.ts";
 import { DEFAULT_PROMPT, environmentPrompt } from "./prompts/default-prompt.ts";
@@ -56,10 +57,11 @@ export const newId: NewId = (prefix) => {
 
 /** The tools every session has. */
 export function composeTools(config: Config): readonly Tool[] {
-  return createBuiltinTools({
+  const builtin = createBuiltinTools({
     defaultTimeoutMs: config.TOOL_TIMEOUT_SECONDS * 1000,
     maxTimeoutMs: config.TOOL_TIMEOUT_MAX_SECONDS * 1000,
   });
+  return [...builtin, ...extensions.tools];
 }
 
 /** The audit in D1; undefined where there is none. */
@@ -92,7 +94,8 @@ export function composeChoice(env: Bindings, config: Config): ProviderChoice {
     defaultProvider,
     defaultModel(provider) {
       const own = provider === defaultProvider ? (config.MODEL_MAIN ?? config.DEFAULT_MODEL) : undefined;
-      return own ?? DEFAULT_MODELS[provider];
+      const custom = extensions.providers.find(({ name }) => name === provider);
+      return own ?? custom?.models()[0]?.id ?? DEFAULT_MODELS[provider];
     },
     async check(provider, credentials) {
       if (credentials?.base_url !== undefined) {
@@ -132,6 +135,8 @@ function makeProvider(
   provider: string,
   credentials: Credentials | undefined,
 ): Answer<ModelProvider> {
+  const custom = extensions.providers.find(({ name }) => name === provider);
+  if (custom) return ok(custom);
   const prefix = provider.toUpperCase();
   const registry = composeModels(config);
   return createProvider(provider, {

@@ -1,0 +1,24 @@
+import type { ModelProvider } from "./contract/model.ts";
+import type { Tool } from "./contract/tools.ts";
+
+/** What a deployment adds to the engine in code; read once, when the Worker is loaded. */
+export type Extensions = {
+  /** Providers of your own: objects with `name`, `stream`, `models` (R-1). Chosen by name like the built-in ones. */
+  readonly providers: readonly ModelProvider[];
+  /** Tools beside the built-in ones; a name that is taken stops the Worker from starting. */
+  readonly tools: readonly Tool[];
+};
+
+/** Checks the extensions of a deployment; throws on a provider name that is none or there twice. */
+export function createFlyto(extensions: Partial<Extensions>): Extensions {
+  const providers = extensions.providers ?? [];
+  for (const { name } of providers) {
+    const twice = providers.filter((other) => other.name === name).length > 1;
+    if (twice || !/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
+      throw new Error(`extensions: provider ${JSON.stringify(name)}`);
+  }
+  return { providers, tools: extensions.tools ?? [] };
+}
+
+/** Edit this to extend your deployment. */
+export const extensions: Extensions = createFlyto({});
