@@ -1,23 +1,6 @@
+import type { Redactor, StreamRedactor } from "../../contract/redaction.ts";
 import { type Automaton, createAutomaton } from "./automaton.ts";
 import { type Form, formsOf } from "./forms.ts";
-
-/** Redacts one logical stream of text. The pieces may be cut anywhere. */
-export type StreamRedactor = {
-  /** What can be shown now; the rest is held only while it may still become a secret. */
-  push(chunk: string): string;
-  /** What is still held; call it once at the end. */
-  flush(): string;
-};
-
-/** Replaces registered secrets by `[SECRET:NAME]` (S-5). Belongs to one request; nothing is kept at module level. */
-export type Redactor = {
-  /** False when no secret is registered: every function then hands its argument back. */
-  readonly active: boolean;
-  redact(text: string): string;
-  /** Strings, keys and numbers at any depth; binary values stay as they are. */
-  redactJson<T>(value: T): T;
-  createStream(): StreamRedactor;
-};
 
 const MIN_BYTES = 8;
 const encoder = new TextEncoder();
