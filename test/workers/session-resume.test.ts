@@ -1,6 +1,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { folded } from "../support/folded.ts";
 import { SseReader } from "../support/sse-client.ts";
 import { anthropicTurn } from "../support/wires.ts";
 import { call, createSession, objectOf, post, script, seen, send } from "./support/client.ts";
@@ -9,25 +10,6 @@ const WRITE = { id: "toolu_1", name: "Bash", input: { command: "echo hi >> effec
 
 async function events(session: string, after?: string): Promise<Response> {
   return call(`/v1/sessions/${session}/events`, after === undefined ? {} : { headers: { "last-event-id": after } });
-}
-
-/** What a client makes of a stream: deltas joined, turns that were taken back left out. */
-function folded(seen: readonly { type: string; data: Record<string, unknown> }[]): string[] {
-  const out: string[] = [];
-  let turn = 0;
-  for (const { type, data } of seen) {
-    if (type === "turn_restart") out.length = turn;
-    else if (type === "turn_start") {
-      out.push(`turn ${data.turn_number}`);
-      turn = out.length;
-    } else if (type === "text_delta" || type === "thinking_delta") {
-      const last = out.at(-1) ?? "";
-      if (last.startsWith(`${type}:`)) out[out.length - 1] = `${last}${String(data.text)}`;
-      else out.push(`${type}:${String(data.text)}`);
-    } else if (type !== "tool_progress")
-      out.push(`${type}:${String(data.output ?? data.text ?? data.stop_reason ?? "")}`);
-  }
-  return out;
 }
 
 describe("resume", () => {
