@@ -125,6 +125,7 @@ describe("a run in a session", () => {
     await stream.toEnd();
     expect(stream.types()).toEqual(["turn_start", "error"]);
     expect(stream.seen.at(-1)?.data).toMatchObject({ category: "auth", retryable: false });
+    expect(stream.seen.at(-1)?.data.hint).toContain("ANTHROPIC_API_KEY");
     expect(JSON.stringify(stream.seen)).not.toContain("key-badkey");
   });
 

@@ -27,9 +27,10 @@ type Source = {
 
 /** Reads failures (provider-protocols 1.3). Order of trust: token numbers, the body's type or code, the status. */
 export function createClassifier(options: ClassifierOptions): Classifier {
+  const hints: Partial<Record<FailureCategory, string>> = { ...settingHints(options.provider), ...options.hints };
   const safe = (text: string) => `${options.provider}: ${scrub(text, options.secrets)}`;
 
-  const fail: Classifier["fail"] = (category, message, hint = options.hints?.[category]) => ({
+  const fail: Classifier["fail"] = (category, message, hint = hints[category]) => ({
     category,
     message: safe(message),
     retryable: mayPass(category),
@@ -52,8 +53,7 @@ export function createClassifier(options: ClassifierOptions): Classifier {
       options.now(),
     );
     const hint =
-      options.hints?.[category.name] ??
-      (category.name === "ssl" ? TLS_HINT : category.name === "proxy" ? PROXY_HINT : undefined);
+      hints[category.name] ?? (category.name === "ssl" ? TLS_HINT : category.name === "proxy" ? PROXY_HINT : undefined);
     return {
       category: category.name,
       message: safe(text),
@@ -95,6 +95,16 @@ export function createClassifier(options: ClassifierOptions): Classifier {
       if (error instanceof Error && error.name === "TimeoutError") return fail("timeout", text);
       return fail("network", text);
     },
+  };
+}
+
+/** Names the setting to look at when a key is refused or a server is not there (G-2). */
+function settingHints(provider: string): Partial<Record<FailureCategory, string>> {
+  const prefix = provider.toUpperCase().replaceAll("-", "_");
+  return {
+    auth: `Check ${prefix}_API_KEY, or the request's X-Flyto-Provider-Key.`,
+    network: `The server cannot be reached: check ${prefix}_BASE_URL.`,
+    not_found: `Check the model's name and ${prefix}_BASE_URL.`,
   };
 }
 
