@@ -51,7 +51,7 @@ export class SessionQueries {
       cache_read_tokens: stats.usage.cache_read,
       cache_write_tokens: stats.usage.cache_write,
       cost_usd: stats.costNano / 1e9,
-      estimated: stats.usageUnknown,
+      estimated: stats.estimated,
       runs: stats.runs,
       turns: stats.turns,
       messages: stats.messages,

@@ -56,6 +56,8 @@ export const Entry = z.discriminatedUnion("kind", [
     usage: Usage.nullable(),
     /** Nano-dollars at the price of the day of the call. */
     cost_nano: z.number().int().nonnegative(),
+    /** The model is unknown: its price is the default one. */
+    cost_estimated: z.boolean().optional(),
     provider: z.string(),
     model: z.string(),
   }),

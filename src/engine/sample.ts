@@ -132,6 +132,7 @@ class Reply {
       ...(end.stopDetail === undefined ? {} : { stop_detail: end.stopDetail }),
       usage: end.usage,
       cost_nano: own ?? (end.usage ? deps.models.costNano(info, end.usage) : 0),
+      ...(own === undefined && info.estimated ? { cost_estimated: true } : {}),
       provider: config.provider,
       model: config.model,
     };

@@ -6,8 +6,8 @@ import { addUsage } from "./run-state.ts";
 export type SessionStats = {
   readonly usage: Usage;
   readonly costNano: number;
-  /** A model call reported no usage: the sums are too low. */
-  readonly usageUnknown: boolean;
+  /** A call reported no usage (the sums are too low), or its model's price is a guess. */
+  readonly estimated: boolean;
   readonly runs: number;
   readonly turns: number;
   readonly messages: number;
@@ -21,7 +21,7 @@ export type SessionStats = {
 const EMPTY: SessionStats = {
   usage: NO_USAGE,
   costNano: 0,
-  usageUnknown: false,
+  estimated: false,
   runs: 0,
   turns: 0,
   messages: 0,
@@ -50,7 +50,7 @@ function step(stats: SessionStats, entry: Entry): SessionStats {
       return {
         ...stats,
         usage: addUsage(stats.usage, entry.usage ?? NO_USAGE),
-        usageUnknown: stats.usageUnknown || entry.usage === null,
+        estimated: stats.estimated || entry.usage === null || entry.cost_estimated === true,
         costNano: stats.costNano + entry.cost_nano,
         turns: stats.turns + 1,
         // The calls' results are one message of their own.
