@@ -30,8 +30,8 @@ export class SessionDriver {
   #active: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
   /** The run this life of the object began or answered; any other unfinished one was left by an earlier life. */
   #owned: string | undefined;
-  /** Who waits for a run's end, by run. */
-  readonly #waiters = new Map<string, () => void>();
+  /** Who waits for a run's end, by run: two may cancel at the same moment. */
+  readonly #waiters = new Map<string, (() => void)[]>();
 
   constructor(ports: DriverPorts) {
     this.#ports = ports;
@@ -53,10 +53,8 @@ export class SessionDriver {
     return run !== undefined && run.outcome === undefined;
   }
 
-  start({ config, content }: RunPlan): void {
-    this.#owned = config.run_id;
-    const entries = [{ kind: "run_started", config } as const, { kind: "user", content } as const];
-    this.#ports.journal.commit(config.run_id, { entries, events: [], audit: [] });
+  start(plan: RunPlan): void {
+    this.#begin(plan);
     this.ensure();
   }
 
@@ -106,7 +104,9 @@ export class SessionDriver {
     this.#owned = run.config.run_id;
     const entries = run.cancelled === undefined ? [{ kind: "cancel", reason } as const] : [];
     this.#ports.journal.commit(run.config.run_id, { entries, events: [], audit: [] });
-    const ended = new Promise<void>((resolve) => this.#waiters.set(run.config.run_id, resolve));
+    const waiters = this.#waiters.get(run.config.run_id) ?? [];
+    this.#waiters.set(run.config.run_id, waiters);
+    const ended = new Promise<void>((resolve) => waiters.push(resolve));
     this.#active?.controller.abort(new Error("cancelled"));
     await this.#active?.done;
     this.ensure();
@@ -119,23 +119,31 @@ export class SessionDriver {
     while (!controller.signal.aborted) {
       const run = journal.fold.run;
       if (!run || run.outcome) {
-        const next = store.dequeue();
-        if (!next) break;
-        this.#owned = next.config.run_id;
-        const entries = [
-          { kind: "run_started", config: next.config } as const,
-          { kind: "user", content: next.content } as const,
-        ];
-        journal.commit(next.config.run_id, { entries, events: [], audit: [] });
+        // In one transaction: a message that left the queue is in the log.
+        if (!store.transaction(() => this.#startNext())) break;
         continue;
       }
       const end = await this.#drive(run.config, controller.signal);
       if (end?.kind === "parked") break;
       if (end?.kind !== "ended") continue;
-      this.#waiters.get(run.config.run_id)?.();
+      for (const wake of this.#waiters.get(run.config.run_id) ?? []) wake();
       this.#waiters.delete(run.config.run_id);
     }
     journal.settle();
+  }
+
+  /** Begins the run that waited longest; false when none does. */
+  #startNext(): boolean {
+    const next = this.#ports.store.dequeue();
+    if (!next) return false;
+    this.#begin(next);
+    return true;
+  }
+
+  #begin({ config, content }: RunPlan): void {
+    this.#owned = config.run_id;
+    const entries = [{ kind: "run_started", config } as const, { kind: "user", content } as const];
+    this.#ports.journal.commit(config.run_id, { entries, events: [], audit: [] });
   }
 
   /** Drives the run until it ends, parks or is stopped; a bug inside ends the run with an error, never the object. */
