@@ -30,6 +30,11 @@ export async function* drive(
     const run = fold.run;
     const step = nextStep(run);
     if (!run || step.kind === "idle") return { kind: "ended" };
+    // A step that takes its owner down with it must not be tried for ever, be it a model call or a tool.
+    if ((step.kind === "sample" || step.kind === "settle") && isWornOut(run, deps)) {
+      yield failed(TOO_MANY_RESTARTS);
+      continue;
+    }
     switch (step.kind) {
       case "sample":
         yield* modelTurn(step.turn, step.again, fold, run, deps, signal);
@@ -65,10 +70,6 @@ async function* modelTurn(
   deps: EngineDeps,
   signal: AbortSignal,
 ): AsyncGenerator<Output, void> {
-  if (run.resumes + run.turnRestarts > deps.limits.maxRestarts) {
-    yield failed(TOO_MANY_RESTARTS);
-    return;
-  }
   yield again
     ? restarted(turn, "the model call was interrupted")
     : commit([{ kind: "turn_started", turn }], [{ type: "turn_start", turn_number: turn, model: run.config.model }]);
@@ -86,6 +87,11 @@ async function* modelTurn(
     retried = true;
     yield restarted(turn, end.failure.message);
   }
+}
+
+/** A model call that is picked up again is one resume and one restart of the turn: counted once. */
+function isWornOut(run: RunState, deps: EngineDeps): boolean {
+  return Math.max(run.resumes, run.turnRestarts) > deps.limits.maxRestarts;
 }
 
 const TOO_MANY_RESTARTS: Failure = {

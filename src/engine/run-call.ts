@@ -26,7 +26,11 @@ export async function runCall(
   const both = AbortSignal.any([signal, stop.signal]);
   const limit = (call.tool.timeoutMs?.(call.input) ?? deps.limits.toolTimeoutMs) + deps.limits.toolGraceMs;
   const timer = new AbortController();
-  const work = settle(call, fold, deps, both, progress);
+  // Keeping a long output writes to the sandbox, so it is part of what the limit holds for.
+  const work = settle(call, fold, deps, both, progress).then(async (outcome) => ({
+    ...outcome,
+    content: await presentable(outcome.content, call.callId, deps),
+  }));
   const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome | Promise<never> => {
     signal.throwIfAborted();
     // The call is over: this promise must not win any more.
@@ -40,7 +44,7 @@ export async function runCall(
     return {
       kind: "tool_finished",
       call_id: call.callId,
-      content: await presentable(outcome.content, call.callId, deps),
+      content: outcome.content,
       is_error: outcome.isError,
       ...(outcome.facts && outcome.facts.length > 0 ? { facts: [...outcome.facts] } : {}),
     };
