@@ -12,7 +12,7 @@ const PARKED = 500;
 const ACTIVE = 64;
 /** Messages of each active session; each is three model calls with tools between. */
 const MESSAGES = 5;
-/** The runtime unloads an idle object after about ten seconds; no signal says when. */
+/** The runtime unloads an idle object ten to twenty seconds after its last event; no signal says when. */
 const UNLOAD_MS = 13_000;
 
 const write = { id: "toolu_1", name: "Bash", input: { command: "echo hi >> effects.txt" } };
@@ -142,18 +142,18 @@ try {
   const parked = await lanes(ids("parked", PARKED), 32, park);
   const full = residentMb();
   console.log(`${PARKED} sessions parked with their clients connected in ${seconds(start)}`);
+  start = performance.now();
+  await lanes(ids("active", ACTIVE), ACTIVE, work);
+  console.log(`${ACTIVE} active sessions ended ${ACTIVE * MESSAGES} messages of three turns in ${seconds(start)}`);
   await new Promise((resolve) => setTimeout(resolve, UNLOAD_MS));
   const unloaded = residentMb();
   const each = (mb: number): string => `${(((mb - before) * 1024) / PARKED).toFixed(0)} KB`;
   console.log(
-    `workerd's resident memory, which it seldom gives back: ${before.toFixed(0)} MB before, ${full.toFixed(0)} MB with all parked (${each(full)} each), ${unloaded.toFixed(0)} MB ` +
-      `${UNLOAD_MS / 1000} s later: at most ${each(unloaded)} a parked session with its open stream`,
+    `workerd's resident memory, which it seldom gives back: ${before.toFixed(0)} MB before, ${full.toFixed(0)} MB with all parked (${each(full)} each, stream and client included), ${unloaded.toFixed(0)} MB ` +
+      `after the active ones and a pause of ${UNLOAD_MS / 1000} s`,
   );
-  start = performance.now();
-  await lanes(ids("active", ACTIVE), ACTIVE, work);
-  console.log(`${ACTIVE} active sessions ended ${ACTIVE * MESSAGES} messages of three turns in ${seconds(start)}`);
   const loaded = (await lanes(parked, 16, ({ id }) => isLoaded(id))).filter(Boolean).length;
-  console.log(`parked objects in memory meanwhile: ${loaded} of ${PARKED}`);
+  console.log(`parked objects in memory then: ${loaded} of ${PARKED}`);
   start = performance.now();
   const answers = await lanes(parked, 32, finish);
   console.log(
