@@ -149,7 +149,7 @@ try {
   const unloaded = residentMb();
   const each = (mb: number): string => `${(((mb - before) * 1024) / PARKED).toFixed(0)} KB`;
   console.log(
-    `workerd's resident memory, which it seldom gives back: ${before.toFixed(0)} MB before, ${full.toFixed(0)} MB with all parked (${each(full)} each, stream and client included), ${unloaded.toFixed(0)} MB ` +
+    `workerd's resident memory, which it seldom gives back: ${before.toFixed(0)} MB before, ${full.toFixed(0)} MB with all parked (${each(full)} each, open stream included), ${unloaded.toFixed(0)} MB ` +
       `after the active ones and a pause of ${UNLOAD_MS / 1000} s`,
   );
   const loaded = (await lanes(parked, 16, ({ id }) => isLoaded(id))).filter(Boolean).length;
