@@ -1,6 +1,6 @@
 import type { AuditEntry, ChainedEntry, ChainHead } from "../contract/audit.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
-import { toHex } from "../shared/digest.ts";
+import { sha256Hex, toHex } from "../shared/digest.ts";
 
 const encoder = new TextEncoder();
 
@@ -41,7 +41,7 @@ export async function createAuditChain(secret: string | undefined): Promise<Audi
 }
 
 async function plainDigest(text: string): Promise<string> {
-  return `sha256:${toHex(await crypto.subtle.digest("SHA-256", encoder.encode(text)))}`;
+  return `sha256:${await sha256Hex(text)}`;
 }
 
 async function keyedDigest(secret: string): Promise<(text: string) => Promise<string>> {
@@ -53,5 +53,6 @@ async function keyedDigest(secret: string): Promise<(text: string) => Promise<st
     false,
     ["sign"],
   );
-  return async (text) => `hmac-sha256:${toHex(await crypto.subtle.sign("HMAC", key, encoder.encode(text)))}`;
+  return async (text) =>
+    `hmac-sha256:${toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text))))}`;
 }

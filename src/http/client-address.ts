@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { toHex } from "../shared/digest.ts";
 
 /** The longest text of an address (IPv4 inside IPv6, with a zone) is shorter. */
 const ADDRESS_MAX = 64;
@@ -14,5 +15,5 @@ export function clientOf(text: string | undefined): string {
   const address = ipaddr.process(trimmed);
   if (address.kind() === "ipv4") return address.toString();
   const network = address.toByteArray().slice(0, 8);
-  return `${network.map((byte) => byte.toString(16).padStart(2, "0")).join("")}/64`;
+  return `${toHex(network)}/64`;
 }

@@ -1,6 +1,7 @@
 import { type Answer, refuse } from "../contract/refusal.ts";
 import { ok } from "../contract/result.ts";
 import type { Idempotency } from "../contract/sessions.ts";
+import { sha256Hex } from "../shared/digest.ts";
 import type { AppContext } from "./deps.ts";
 
 /**
@@ -13,7 +14,5 @@ export async function idempotencyOf(c: AppContext, body: unknown): Promise<Answe
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     return refuse("invalid_request_error", "Idempotency-Key must be 1 to 255 printable ASCII characters");
   }
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(body)));
-  const bodyDigest = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return ok({ key, bodyDigest });
+  return ok({ key, bodyDigest: await sha256Hex(JSON.stringify(body)) });
 }

@@ -1,4 +1,5 @@
 import type { Sealer } from "../contract/credentials.ts";
+import { toBase64 } from "../shared/base64.ts";
 
 const encoder = new TextEncoder();
 
@@ -37,10 +38,6 @@ export async function createSealer(secretBase64: string): Promise<Sealer> {
       }
     },
   };
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {

@@ -1,17 +1,3 @@
-/** SHA-256 in hex: how the session names a content it has seen. */
-export async function sha256Hex(bytes: Uint8Array): Promise<string> {
-  // Copied into a plain ArrayBuffer view: the platform's digest takes no shared memory.
-  const digest = await crypto.subtle.digest("SHA-256", new Uint8Array(bytes));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** Base64 in slices, because spreading a whole image into arguments overflows the stack. */
-export function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(binary);
-}
-
 /** A NUL byte near the start marks what is no text (the rule of git and grep). */
 export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8_000).includes(0);

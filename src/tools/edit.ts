@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
-import { decodeExactly, isBinary, sha256Hex } from "./bytes.ts";
+import { sha256Hex } from "../shared/digest.ts";
+import { decodeExactly, isBinary } from "./bytes.ts";
 import { failure, text } from "./outcome.ts";
 import { resolvePath } from "./paths.ts";
 import { replaceText } from "./replace.ts";

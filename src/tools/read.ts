@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { ToolFact } from "../contract/facts.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
-import { decodeLeniently, type ImageType, imageType, isBinary, sha256Hex, toBase64 } from "./bytes.ts";
+import { toBase64 } from "../shared/base64.ts";
+import { sha256Hex } from "../shared/digest.ts";
+import { decodeLeniently, type ImageType, imageType, isBinary } from "./bytes.ts";
 import { failure, text } from "./outcome.ts";
 import { resolvePath } from "./paths.ts";
 

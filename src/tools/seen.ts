@@ -1,6 +1,6 @@
 import type { SessionFacts } from "../contract/facts.ts";
 import type { SandboxFiles } from "../contract/sandbox.ts";
-import { sha256Hex } from "./bytes.ts";
+import { sha256Hex } from "../shared/digest.ts";
 
 export type Target =
   | { readonly state: "missing"; readonly realPath: string }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
-import { sha256Hex } from "./bytes.ts";
+import { sha256Hex } from "../shared/digest.ts";
 import { failure, text } from "./outcome.ts";
 import { resolvePath } from "./paths.ts";
 import { lookBeforeChange } from "./seen.ts";

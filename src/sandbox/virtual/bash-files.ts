@@ -1,4 +1,6 @@
 import type { BufferEncoding, ByteString, FileContent, FsStat, IFileSystem } from "just-bash";
+import { toBase64 } from "../../shared/base64.ts";
+import { toHex } from "../../shared/digest.ts";
 import { fault, fileError } from "./fault.ts";
 import type { Node } from "./file-store.ts";
 import type { FileTree } from "./file-tree.ts";
@@ -150,9 +152,9 @@ function decode(bytes: Uint8Array, encoding: Encoding): string {
     case "ascii":
       return latin1OfBytes(bytes);
     case "base64":
-      return btoa(latin1OfBytes(bytes));
+      return toBase64(bytes);
     case "hex":
-      return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+      return toHex(bytes);
     default:
       // A byte order mark is content: dropping it would change the file on the way through `sed -i`.
       return new TextDecoder("utf-8", { ignoreBOM: true, fatal: false }).decode(bytes);

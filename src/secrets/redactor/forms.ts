@@ -1,3 +1,6 @@
+import { toBase64 } from "../../shared/base64.ts";
+import { toHex } from "../../shared/digest.ts";
+
 const encoder = new TextEncoder();
 
 /** Shorter pieces appear in text by chance. */
@@ -12,7 +15,7 @@ export function formsOf(name: string, value: string): Form[] {
   const url = encodeURIComponent(value);
   const strict = url.replace(/[!'()*]/g, (char) => percent(char));
   const bytes = encoder.encode(value);
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hex = toHex(bytes);
   for (const text of [
     json,
     json.replaceAll("/", "\\/"),
@@ -70,10 +73,4 @@ function base64Forms(bytes: Uint8Array): string[] {
     forms.push(text.slice(from, to));
   }
   return forms.flatMap((text) => [text, text.replaceAll("+", "-").replaceAll("/", "_")]);
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
 }
