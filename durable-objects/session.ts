@@ -2,11 +2,12 @@ import { DurableObject } from "cloudflare:workers";
 import {
   type Bindings,
   composeAudit,
+  composeDeployment,
   composeDirectory,
   composeEngine,
   composeRedactor,
   composeSandbox,
-  composeTools,
+  type Deployment,
   newId,
   readConfig,
 } from "../src/compose.ts";
@@ -74,6 +75,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #driver: SessionDriver;
   readonly #queries: SessionQueries;
   readonly #streams: SessionStreams;
+  #deploymentMade: Deployment | undefined;
   #sandboxMade: Sandbox | undefined;
   /** Being deleted: nothing new begins. */
   #removing = false;
@@ -251,7 +253,7 @@ export class Session extends DurableObject<Bindings> {
     };
     const approval = {
       ...{ id: newId("aud"), sessionId: this.#store.meta()?.sessionId ?? "", asked: open, settled, digest },
-      tool: composeTools(this.#config).find((tool) => tool.name === open.tool_name),
+      tool: this.#deployment().tools.get(open.tool_name),
       run: this.#journal.fold.run,
       now: Date.now(),
     };
@@ -426,6 +428,12 @@ export class Session extends DurableObject<Bindings> {
     if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
   }
 
+  /** Made when the first run needs it: a look-up or an alarm does not. */
+  #deployment(): Deployment {
+    this.#deploymentMade ??= composeDeployment(this.env, this.#config);
+    return this.#deploymentMade;
+  }
+
   #sandbox(): Sandbox {
     const sandbox = this.#sandboxMade ?? composeSandbox(this.#config, this.ctx.storage).sandbox;
     this.#sandboxMade = sandbox;
@@ -449,8 +457,7 @@ export class Session extends DurableObject<Bindings> {
       );
     }
     return composeEngine({
-      env: this.env,
-      config: this.#config,
+      deployment: this.#deployment(),
       run: config,
       credentials,
       sandbox: this.#sandbox(),

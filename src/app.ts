@@ -9,11 +9,11 @@ import {
   type Bindings,
   composeAudit,
   composeChoice,
+  composeDeployment,
   composeDirectory,
   composeEngine,
   composeMemorySandbox,
-  composeModels,
-  composeTools,
+  type Deployment,
   newId,
   readConfig,
 } from "./compose.ts";
@@ -28,7 +28,6 @@ import { listModels } from "./models/list.ts";
 import { type ProviderChoice, planRun } from "./run-plan.ts";
 import { statelessRun } from "./session/stateless-run.ts";
 import { createD1Tenants } from "./tenants/d1-tenants.ts";
-import { toModelTool } from "./tools/definition.ts";
 
 export type WorkerEnv = Bindings & {
   readonly SESSION: DurableObjectNamespace<Session>;
@@ -38,7 +37,8 @@ export type WorkerEnv = Bindings & {
 /** The HTTP surface over the objects of this deployment. */
 export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
   const config = readConfig(env);
-  const choice = composeChoice(env, config);
+  const deployment = composeDeployment(env, config);
+  const choice = composeChoice(deployment);
   return createApp({
     config,
     now: Date.now,
@@ -47,9 +47,9 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     tenants: composeTenants(env, config),
     audit: composeAuditLog(env, config),
     limiter: createObjectLimiter(env.LIMITER),
-    tools: composeTools(config).map(toModelTool),
-    models: listModels(composeModels(config)),
-    runner: composeRunner(env, config, choice),
+    tools: deployment.toolDefinitions,
+    models: listModels(deployment.models),
+    runner: composeRunner(env, deployment, choice),
     sessions: createObjectSessions({
       namespace: env.SESSION,
       directory: composeDirectory(env) ?? createBookDirectory(env.SESSION),
@@ -77,7 +77,8 @@ function composeAuditLog(env: WorkerEnv, config: Config): AuditLog {
 }
 
 /** Stateless runs (H-2): the engine in the Worker itself, over memory. */
-function composeRunner(env: WorkerEnv, config: Config, choice: ProviderChoice): RunnerPort {
+function composeRunner(env: WorkerEnv, deployment: Deployment, choice: ProviderChoice): RunnerPort {
+  const { config } = deployment;
   return {
     async run(caller, request, signal) {
       const planned = await planRun(config, choice, caller, request, { runId: newId("run"), interactive: false });
@@ -85,7 +86,7 @@ function composeRunner(env: WorkerEnv, config: Config, choice: ProviderChoice): 
       const { plan, credentials } = planned.value;
       const sandbox = composeMemorySandbox(config);
       const sessionId = plan.config.run_id;
-      const deps = composeEngine({ env, config, run: plan.config, credentials, sandbox, sessionId, spill: false });
+      const deps = composeEngine({ deployment, run: plan.config, credentials, sandbox, sessionId, spill: false });
       if (!deps.ok) return deps;
       const opening = [
         { kind: "run_started", config: plan.config } as const,

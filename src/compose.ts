@@ -5,13 +5,13 @@ import type { Credentials } from "./contract/credentials.ts";
 import type { SessionDirectory } from "./contract/directory.ts";
 import type { NewId } from "./contract/ids.ts";
 import type { RunConfig } from "./contract/log.ts";
-import type { ModelProvider } from "./contract/model.ts";
+import type { ModelProvider, ToolDefinition } from "./contract/model.ts";
 import type { PermissionPolicy } from "./contract/permission.ts";
 import type { Redactor, SecretScanner } from "./contract/redaction.ts";
 import { type Answer, refuse } from "./contract/refusal.ts";
 import { ok } from "./contract/result.ts";
 import type { Sandbox } from "./contract/sandbox.ts";
-import type { EgressFetch, Tool } from "./contract/tools.ts";
+import type { EgressFetch, ToolSet } from "./contract/tools.ts";
 import { createD1Directory } from "./directory/d1-directory.ts";
 import type { EngineDeps, EngineLimits } from "./engine/deps.ts";
 import { extensions } from "./extensions.ts";
@@ -23,6 +23,7 @@ import { commaList, type ProviderChoice } from "./run-plan.ts";
 import { createMemorySandbox, createObjectSandbox, createWorkspaceTables } from "./sandbox/virtual/index.ts";
 import { createSecretGuard, NOOP_GUARD } from "./secrets/guard/guard.ts";
 import { createRedactor, secretProblem } from "./secrets/redactor/redactor.ts";
+import { toHex } from "./shared/digest.ts";
 import { checkUrl, createEgressFetch } from "./shared/egress.ts";
 import { toModelTool } from "./tools/definition.ts";
 import { createBuiltinTools } from "./tools/index.ts";
@@ -52,16 +53,35 @@ export function readConfig(env: Bindings): Config {
 
 export const newId: NewId = (prefix) => {
   const bytes = crypto.getRandomValues(new Uint8Array(prefix === "sess" ? 6 : 12));
-  return `${prefix}_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `${prefix}_${toHex(bytes)}`;
 };
 
-/** The tools every session has. */
-export function composeTools(config: Config): readonly Tool[] {
+/** What all runs of a deployment share; made once by whoever hosts runs, because tools and their schemas cost time. */
+export type Deployment = {
+  readonly env: Bindings;
+  readonly config: Config;
+  readonly models: ModelRegistry;
+  readonly tools: ToolSet;
+  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly permission: PermissionPolicy;
+  readonly guard: SecretScanner;
+};
+
+export function composeDeployment(env: Bindings, config: Config): Deployment {
   const builtin = createBuiltinTools({
     defaultTimeoutMs: config.TOOL_TIMEOUT_SECONDS * 1000,
     maxTimeoutMs: config.TOOL_TIMEOUT_MAX_SECONDS * 1000,
   });
-  return [...builtin, ...extensions.tools];
+  const tools = [...builtin, ...extensions.tools];
+  return {
+    env,
+    config,
+    models: composeModels(config),
+    tools: createToolSet(tools),
+    toolDefinitions: tools.map(toModelTool),
+    permission: createPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) }),
+    guard: composeGuard(config),
+  };
 }
 
 /** The audit in D1; undefined where there is none. */
@@ -88,7 +108,8 @@ export function composeMemorySandbox(config: Config): Sandbox {
 }
 
 /** Which providers a request may choose, and which it gets when it does not (G-2). */
-export function composeChoice(env: Bindings, config: Config): ProviderChoice {
+export function composeChoice(deployment: Deployment): ProviderChoice {
+  const { env, config } = deployment;
   const defaultProvider = config.DEFAULT_PROVIDER ?? PROVIDER_NAMES.find((name) => isConfigured(env, name)) ?? "demo";
   return {
     defaultProvider,
@@ -102,7 +123,7 @@ export function composeChoice(env: Bindings, config: Config): ProviderChoice {
         const { verdict, reason } = await checkUrl(credentials.base_url);
         if (verdict !== "allow") return refuse("invalid_request_error", `X-Flyto-Provider-Base-Url: ${reason}`);
       }
-      const made = makeProvider(env, config, provider, credentials);
+      const made = makeProvider(deployment, provider, credentials);
       return made.ok ? ok(undefined) : made;
     },
     redactor: (credentials) => composeRedactor(env, credentials),
@@ -130,15 +151,13 @@ function isConfigured(env: Bindings, provider: string): boolean {
 
 /** The provider of a run. The request's own address goes with its own key only, never with the deployment's (decisions 11). */
 function makeProvider(
-  env: Bindings,
-  config: Config,
+  { env, config, models }: Deployment,
   provider: string,
   credentials: Credentials | undefined,
 ): Answer<ModelProvider> {
   const custom = extensions.providers.find(({ name }) => name === provider);
   if (custom) return ok(custom);
   const prefix = provider.toUpperCase();
-  const registry = composeModels(config);
   return createProvider(provider, {
     apiKey: credentials?.key ?? setting(env, `${prefix}_API_KEY`),
     bearerToken:
@@ -152,8 +171,8 @@ function makeProvider(
       totalMs: config.UPSTREAM_TOTAL_SECONDS * 1000,
     },
     retry: { tries: config.UPSTREAM_TRIES, retryAfterMaxMs: config.RETRY_AFTER_MAX_SECONDS * 1000 },
-    lookup: (model) => registry.info(model, provider),
-    models: registry.list().filter((model) => model.provider === provider),
+    lookup: (model) => models.info(model, provider),
+    models: models.list().filter((model) => model.provider === provider),
   });
 }
 
@@ -163,14 +182,10 @@ function setting(env: Bindings, name: string): string | undefined {
 }
 
 /** The model registry of the deployment (R-5, R-6). */
-export function composeModels(config: Config): ModelRegistry {
+function composeModels(config: Config): ModelRegistry {
   const main = config.MODEL_MAIN ?? config.DEFAULT_MODEL;
   const roles = { main, fast: config.MODEL_FAST, thinking: config.MODEL_THINKING };
   return createModelRegistry({ overrides: config.MODEL_OVERRIDES, roles });
-}
-
-function composePolicy(config: Config): PermissionPolicy {
-  return createPolicy({ allowedDomains: commaList(config.ALLOWED_DOMAINS) });
 }
 
 function composeEgress(): EgressFetch {
@@ -207,8 +222,7 @@ function composeGuard(config: Config): SecretScanner {
 }
 
 export type EngineParts = {
-  readonly env: Bindings;
-  readonly config: Config;
+  readonly deployment: Deployment;
   readonly run: RunConfig;
   readonly credentials: Credentials | undefined;
   readonly sandbox: Sandbox;
@@ -219,21 +233,21 @@ export type EngineParts = {
 
 /** The engine of one run, wired: the only place that names implementations. */
 export function composeEngine(parts: EngineParts): Answer<EngineDeps> {
-  const { env, config, run, sandbox } = parts;
-  const provider = makeProvider(env, config, run.provider, parts.credentials);
+  const { deployment, run, sandbox } = parts;
+  const { env, config } = deployment;
+  const provider = makeProvider(deployment, run.provider, parts.credentials);
   if (!provider.ok) return provider;
-  const tools = composeTools(config);
   return ok({
     sessionId: parts.sessionId,
     provider: provider.value,
-    models: composeModels(config),
-    tools: createToolSet(tools),
-    toolDefinitions: tools.map(toModelTool),
-    permission: composePolicy(config),
+    models: deployment.models,
+    tools: deployment.tools,
+    toolDefinitions: deployment.toolDefinitions,
+    permission: deployment.permission,
+    guard: deployment.guard,
     sandbox,
     env: secretsOf(env, parts.credentials),
     redactor: composeRedactor(env, parts.credentials),
-    guard: composeGuard(config),
     fetch: composeEgress(),
     system: ({ system_prompt }, facts) => [
       { text: system_prompt ?? config.SYSTEM_PROMPT ?? DEFAULT_PROMPT, cache: true },
