@@ -1,5 +1,6 @@
 import { isTerminal, type LiveEvent } from "../src/contract/events.ts";
 import type { Commit } from "../src/contract/journal.ts";
+import type { Entry } from "../src/contract/log.ts";
 import { SessionFold } from "../src/engine/log/fold.ts";
 import { encodeFrame, eventData } from "../src/session/frames.ts";
 import { Sequence } from "../src/session/sequence.ts";
@@ -14,6 +15,11 @@ const SEQUENCE_BLOCK = 256;
 /** Frames of a replay that travel in one message. */
 const REPLAY_CHARACTERS = 256 * 1024;
 
+/** Where a message of the fold came from; the n-th place is the n-th message's. */
+export type MessagePlace = { readonly runId: string; readonly at: number };
+
+type State = { readonly fold: SessionFold; readonly sequence: Sequence; readonly places: MessagePlace[] };
+
 /**
  * The one writer of a session: takes what the engine yields, stores it in one transaction, then shows it. What a client
  * can see survives an eviction, but for deltas of the last quarter second, which a restarted turn takes back.
@@ -23,7 +29,7 @@ export class SessionJournal {
   readonly #hub: FrameHub;
   readonly #root: string;
   readonly #now: () => number;
-  #state: { readonly fold: SessionFold; readonly sequence: Sequence } | undefined;
+  #state: State | undefined;
   readonly #deltas = new DeltaBuffer();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -48,7 +54,9 @@ export class SessionJournal {
   }
 
   commit(runId: string, { entries, events, audit }: Pick<Commit, "entries" | "events" | "audit">): void {
-    const { fold, sequence } = this.#load();
+    const state = this.#load();
+    const { sequence } = state;
+    const at = this.#now();
     const waiting = this.#deltas.drain();
     let frames = "";
     try {
@@ -65,7 +73,7 @@ export class SessionJournal {
           return row;
         });
         this.#store.addEvents(waiting);
-        this.#store.append(runId, entries, this.#now());
+        this.#store.append(runId, entries, at);
         this.#store.addEvents(rows);
         this.#store.addAudit(audit);
       });
@@ -75,7 +83,7 @@ export class SessionJournal {
       this.#store.forgetLogSeq();
       throw error;
     }
-    for (const entry of entries) fold.append(entry);
+    for (const entry of entries) append(state, entry, { runId, at });
     if (frames !== "") this.#hub.push(runId, frames);
     if (events.some(isTerminal)) this.#hub.endRun(runId);
   }
@@ -126,16 +134,9 @@ export class SessionJournal {
     this.#store.forgetLogSeq();
   }
 
-  /** Messages with where they stand in the log, oldest first. */
-  history(): { seq: number; runId: string; at: number; index: number }[] {
-    const fold = new SessionFold(this.#root);
-    const places: { seq: number; runId: string; at: number; index: number }[] = [];
-    for (const { seq, runId, at, entry } of this.#store.entries()) {
-      const before = fold.messages.length;
-      fold.append(entry);
-      for (let index = before; index < fold.messages.length; index++) places.push({ seq, runId, at, index });
-    }
-    return places;
+  /** Places of the fold's messages, oldest first. */
+  get places(): readonly MessagePlace[] {
+    return this.#load().places;
   }
 
   #storeDeltas(): void {
@@ -145,12 +146,17 @@ export class SessionJournal {
     if (rows.length > 0) this.#store.transaction(() => this.#store.addEvents(rows));
   }
 
-  #load(): { readonly fold: SessionFold; readonly sequence: Sequence } {
+  #load(): State {
     if (this.#state) return this.#state;
-    const fold = new SessionFold(this.#root);
-    for (const { entry } of this.#store.entries()) fold.append(entry);
     const sequence = new Sequence(this.#store.reservedSeq(), SEQUENCE_BLOCK, (n) => this.#store.setReservedSeq(n));
-    this.#state = { fold, sequence };
-    return this.#state;
+    const state: State = { fold: new SessionFold(this.#root), sequence, places: [] };
+    for (const { entry, runId, at } of this.#store.entries()) append(state, entry, { runId, at });
+    this.#state = state;
+    return state;
   }
+}
+
+function append({ fold, places }: State, entry: Entry, place: MessagePlace): void {
+  fold.append(entry);
+  while (places.length < fold.messages.length) places.push(place);
 }

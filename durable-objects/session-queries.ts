@@ -20,11 +20,10 @@ export class SessionQueries {
 
   /** Messages, newest first. */
   history(meta: SessionMeta, limit: number, cursor: string | undefined): Answer<Page<HistoryMessage>> {
-    const { messages } = this.#journal.fold;
-    const all = this.#journal.history().flatMap(({ runId, at, index }) => {
-      const message = messages[index];
-      const id = `msg_${index + 1}`;
-      return message ? [{ id, run_id: runId, created_at: new Date(at).toISOString(), ...message }] : [];
+    const { fold, places } = this.#journal;
+    const all = fold.messages.map((message, index) => {
+      const { runId = "", at = 0 } = places[index] ?? {};
+      return { id: `msg_${index + 1}`, run_id: runId, created_at: new Date(at).toISOString(), ...message };
     });
     return pageOf(all.reverse(), limit, cursor, meta.incarnation);
   }
