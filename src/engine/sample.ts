@@ -140,13 +140,16 @@ class Reply {
 
   #text(piece: string): void {
     const { text, hit } = this.#stops.push(piece);
-    if (text !== "") {
-      this.#textShown += text;
-      this.#pending.push({ type: "text_delta", text });
-    }
+    this.#show(text);
     if (hit === undefined) return;
     this.#hit = hit;
     this.#closeText({});
+  }
+
+  #show(text: string): void {
+    if (text === "") return;
+    this.#textShown += text;
+    this.#pending.push({ type: "text_delta", text });
   }
 
   #closeText(extra: Pick<Extract<AssistantBlock, { type: "text" }>, "provider_metadata">): void {
@@ -159,24 +162,14 @@ class Reply {
 
   #block(block: AssistantBlock): void {
     switch (block.type) {
-      case "text": {
-        const rest = this.#stops.flush();
-        if (rest !== "") {
-          this.#textShown += rest;
-          this.#pending.push({ type: "text_delta", text: rest });
-        }
+      case "text":
+        this.#show(this.#stops.flush());
         // A provider may close a block whose deltas it never sent.
         if (this.#textShown === "" && block.text !== "") this.#text(block.text);
-        if (this.#hit === undefined) {
-          const tail = this.#stops.flush();
-          if (tail !== "") {
-            this.#textShown += tail;
-            this.#pending.push({ type: "text_delta", text: tail });
-          }
-          this.#closeText(block.provider_metadata ? { provider_metadata: block.provider_metadata } : {});
-        }
+        if (this.#hit !== undefined) return;
+        this.#show(this.#stops.flush());
+        this.#closeText(block.provider_metadata ? { provider_metadata: block.provider_metadata } : {});
         return;
-      }
       case "thinking":
         this.#blocks.push(block);
         if (block.text !== "") this.#pending.push({ stored: { type: "thinking", text: block.text } });

@@ -196,7 +196,7 @@ function missing(): never {
   throw new Error("one entry per call");
 }
 
-export function resultEvent(toolName: string, entry: EntryOf<"tool_finished">): EngineEvent {
+function resultEvent(toolName: string, entry: EntryOf<"tool_finished">): EngineEvent {
   return {
     type: "tool_result",
     id: entry.call_id,

@@ -1,7 +1,7 @@
 import type { ModelCatalog, ModelInfo, ModelRole } from "../contract/model.ts";
 import { costNano, NANO } from "./cost.ts";
 import { type ModelOverrides, readOverrides } from "./overrides.ts";
-import { DEFAULT_WINDOW, FREE_PROVIDERS, PRESETS, SONNET_PRICES } from "./presets.ts";
+import { DEFAULT_WINDOW, FREE_PROVIDERS, PRESETS, preset, SONNET_PRICES } from "./presets.ts";
 
 export { type ModelOverrides, readOverrides } from "./overrides.ts";
 export { PRICES_2026_AUTUMN } from "./prices-2026-autumn.ts";
@@ -95,22 +95,7 @@ function baseId(model: string): string {
 
 /** An unknown model: default window, Sonnet's prices, marked. Capabilities are assumed, since most new models have them. */
 function unknownModel(id: string, provider = "unknown"): ModelInfo {
-  const [input, output, read, write] = SONNET_PRICES;
-  return {
-    id,
-    display_name: id,
-    provider,
-    context_window: DEFAULT_WINDOW,
-    max_output_tokens: 16_384,
-    input_price_per_1m: input,
-    output_price_per_1m: output,
-    cache_read_price_per_1m: read,
-    cache_write_price_per_1m: write,
-    supports_caching: true,
-    supports_thinking: true,
-    supports_images: true,
-    estimated: true,
-  };
+  return preset(id, id, provider, DEFAULT_WINDOW, 16_384, SONNET_PRICES, "cti", true);
 }
 
 function free(info: ModelInfo, provider: string): ModelInfo {

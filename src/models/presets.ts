@@ -8,7 +8,8 @@ type Prices = readonly [input: number, output: number, cacheRead: number, cacheW
 /** Sonnet's prices stand in where none are known (R-5). */
 export const SONNET_PRICES: Prices = [3, 15, 0.3, 3.75];
 
-function preset(
+/** A model's metadata; `can` holds a letter for each capability: c caching, t thinking, i images. */
+export function preset(
   id: string,
   name: string,
   provider: string,
@@ -37,8 +38,7 @@ function preset(
 }
 
 /**
- * Models known without configuration: the reference's values (R-7, provider-protocols 10). Capabilities: c caching, t thinking,
- * i images. Gemini bills no cache writes by the token; its cache reads are taken at a quarter, the dearest rate named.
+ * Models known without configuration: the reference's values (R-7, provider-protocols 10). Gemini bills no cache writes by the token; its cache reads are taken at a quarter, the dearest rate named.
  */
 export const PRESETS: readonly ModelInfo[] = [
   preset("claude-opus-4-6", "Claude Opus 4.6", "anthropic", 200_000, 16_384, [15, 75, 1.5, 18.75], "cti"),

@@ -4,6 +4,7 @@ import { type Answered, hasText, NO_RESULT, resultParts, toTurns } from "../tran
 import { type NameRule, wireName } from "../transport/names.ts";
 import { objectSchema } from "../transport/object-schema.ts";
 import { createTurnJoiner } from "../transport/prefix.ts";
+import { remember } from "../transport/remember.ts";
 import { detailsKey } from "./decode.ts";
 import { addDetails, type Detail } from "./reasoning-details.ts";
 import type { ChatDialect } from "./wire.ts";
@@ -34,17 +35,8 @@ export type ChatEncoder = {
  * so a turn of a long session encodes only what is new.
  */
 export function createChatEncoder(dialect: ChatDialect): ChatEncoder {
-  const memo = new WeakMap<Message, Encoded>();
   const joined = createTurnJoiner();
-  const toolMemo = new WeakMap<readonly ToolDefinition[], string>();
-  const encoded = (message: Message): Encoded => {
-    let known = memo.get(message);
-    if (!known) {
-      known = encodeMessage(message, dialect);
-      memo.set(message, known);
-    }
-    return known;
-  };
+  const encoded = remember((message: Message): Encoded => encodeMessage(message, dialect));
   const keeps = (block: Block, message: Message): boolean => {
     if (block.type === "text") return hasText(block.text);
     return block.type !== "thinking" || encoded(message).parts.length + encoded(message).calls.length > 0;
@@ -78,24 +70,19 @@ export function createChatEncoder(dialect: ChatDialect): ChatEncoder {
       });
       return `[${[...out, rest].filter((json) => json !== "").join(",")}]`;
     },
-    tools(tools) {
-      let json = toolMemo.get(tools);
-      if (json === undefined) {
+    tools: remember((tools: readonly ToolDefinition[]): string =>
+      JSON.stringify(
         // `strict` stays off: it refuses most foreign schemas.
-        json = JSON.stringify(
-          tools.map((tool) => ({
-            type: "function",
-            function: {
-              name: wireName(tool.name),
-              description: tool.description,
-              parameters: objectSchema(tool.inputSchema),
-            },
-          })),
-        );
-        toolMemo.set(tools, json);
-      }
-      return json;
-    },
+        tools.map((tool) => ({
+          type: "function",
+          function: {
+            name: wireName(tool.name),
+            description: tool.description,
+            parameters: objectSchema(tool.inputSchema),
+          },
+        })),
+      ),
+    ),
   };
 }
 

@@ -3,6 +3,7 @@ import type { ModelRequest, ToolDefinition } from "../../contract/model.ts";
 import { type Answered, hasText, NO_RESULT, resultParts, toTurns } from "../transport/conversation.ts";
 import { type NameRule, wireName } from "../transport/names.ts";
 import { createTurnJoiner } from "../transport/prefix.ts";
+import { remember } from "../transport/remember.ts";
 import { geminiParameters } from "./schema.ts";
 import { CALL_ID, generation, SIGNATURE, SKIP_SIGNATURE, thinkingStyle } from "./wire.ts";
 
@@ -18,33 +19,19 @@ export type GeminiEncoder = { body(request: ModelRequest, maxOutput: number): st
 
 /** Encodes requests for generateContent (provider-protocols 6); message texts are kept by identity. */
 export function createGeminiEncoder(): GeminiEncoder {
-  const memo = new WeakMap<Message, Encoded>();
   const joined = createTurnJoiner();
-  const toolMemo = new WeakMap<readonly ToolDefinition[], string>();
-  const encoded = (message: Message): Encoded => {
-    let known = memo.get(message);
-    if (!known) {
-      known = encodeMessage(message);
-      memo.set(message, known);
-    }
-    return known;
-  };
-  const declarations = (tools: readonly ToolDefinition[]): string => {
-    let json = toolMemo.get(tools);
-    if (json === undefined) {
-      const list = tools.map((tool) => {
-        const parameters = geminiParameters(tool.inputSchema);
-        return {
-          name: wireName(tool.name, GEMINI_NAME),
-          description: tool.description,
-          ...(parameters ? { parameters } : {}),
-        };
-      });
-      json = JSON.stringify([{ functionDeclarations: list }]);
-      toolMemo.set(tools, json);
-    }
-    return json;
-  };
+  const encoded = remember((message: Message): Encoded => encodeMessage(message));
+  const declarations = remember((tools: readonly ToolDefinition[]): string => {
+    const list = tools.map((tool) => {
+      const parameters = geminiParameters(tool.inputSchema);
+      return {
+        name: wireName(tool.name, GEMINI_NAME),
+        description: tool.description,
+        ...(parameters ? { parameters } : {}),
+      };
+    });
+    return JSON.stringify([{ functionDeclarations: list }]);
+  });
   return {
     body(request, maxOutput) {
       const system = request.system.filter((block) => hasText(block.text)).map((block) => ({ text: block.text }));

@@ -12,6 +12,7 @@ import { hasText, NO_RESULT, resultParts, type Turn, toTurns } from "../transpor
 import { wireName } from "../transport/names.ts";
 import { objectSchema } from "../transport/object-schema.ts";
 import { createTurnJoiner } from "../transport/prefix.ts";
+import { remember } from "../transport/remember.ts";
 
 export type MessagesDialect = {
   /** Prefix of this vendor's metadata keys. */
@@ -42,18 +43,18 @@ const IMAGE_NOTE = "[image left out: this model takes no images]";
  * message, so its text is kept by the message's identity: a long history costs string joins per turn, not a new encoding.
  */
 export function createMessagesEncoder(dialect: MessagesDialect): MessagesEncoder {
-  const memo = new WeakMap<Message, Encoded>();
   const joined = createTurnJoiner();
-  const toolMemo = new WeakMap<readonly ToolDefinition[], readonly string[]>();
+  const toolJson = remember((tools: readonly ToolDefinition[]): readonly string[] =>
+    tools.map((tool) =>
+      JSON.stringify({
+        name: wireName(tool.name),
+        description: tool.description,
+        input_schema: objectSchema(tool.inputSchema),
+      }),
+    ),
+  );
 
-  const encoded = (message: Message): Encoded => {
-    let known = memo.get(message);
-    if (!known) {
-      known = encodeMessage(message, dialect);
-      memo.set(message, known);
-    }
-    return known;
-  };
+  const encoded = remember((message: Message): Encoded => encodeMessage(message, dialect));
 
   const pieces = (turn: Turn): readonly Piece[] => {
     const own =
@@ -89,17 +90,7 @@ export function createMessagesEncoder(dialect: MessagesDialect): MessagesEncoder
       return { json: `[${opening}${comma}${rest}]`, openLoopWithoutThinking: openLoop(turns, encoded) };
     },
     tools(tools, mark) {
-      let list = toolMemo.get(tools);
-      if (!list) {
-        list = tools.map((tool) =>
-          JSON.stringify({
-            name: wireName(tool.name),
-            description: tool.description,
-            input_schema: objectSchema(tool.inputSchema),
-          }),
-        );
-        toolMemo.set(tools, list);
-      }
+      const list = toolJson(tools);
       const last = list.at(-1);
       return `[${(mark && last ? [...list.slice(0, -1), last.slice(0, -1) + MARK] : list).join(",")}]`;
     },
