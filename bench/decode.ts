@@ -8,6 +8,7 @@ import { randomCallId } from "../src/providers/transport/settings.ts";
 import type { StreamDecoder } from "../src/providers/transport/wire.ts";
 import { toChunk } from "../src/providers/workers-ai/decode.ts";
 import { createSseDecoder } from "../src/shared/sse.ts";
+import { median } from "./statistics.ts";
 
 /**
  * Events per second of each decoder, bytes to engine events, against eventsource-parser + JSON.parse alone on the same bytes,
@@ -96,10 +97,6 @@ function perSecond(run: () => number): number {
   const count = run();
   if (count !== FRAMES) throw new Error(`expected ${FRAMES} events, got ${count}`);
   return (count * 1000) / (performance.now() - start);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 for (const [name, { make, frame }] of Object.entries(CASES)) {

@@ -1,4 +1,5 @@
-import { createTestHarness } from "wrangler";
+import { newSession, startProduct } from "./harness.ts";
+import { median } from "./statistics.ts";
 import { startUpstream } from "./upstream.ts";
 
 /**
@@ -8,20 +9,7 @@ import { startUpstream } from "./upstream.ts";
 const LONG = 1_000;
 const SHORT = 10;
 const upstream = await startUpstream();
-const vars = {
-  ANTHROPIC_BASE_URL: upstream.url,
-  DEFAULT_PROVIDER: "anthropic",
-  ANTHROPIC_API_KEY: "key-short",
-  RATE_LIMIT_PER_MINUTE: "0",
-};
-const product = createTestHarness({ workers: [{ configPath: "wrangler.toml", vars }] });
-const url = (await product.listen()).url;
-await product.getWorker().applyD1Migrations("DB");
-
-async function session(): Promise<string> {
-  const response = await fetch(new URL("/v1/sessions", url), { method: "POST" });
-  return ((await response.json()) as { session_id: string }).session_id;
-}
+const { url, server } = await startProduct({ ANTHROPIC_BASE_URL: upstream.url, ANTHROPIC_API_KEY: "key-short" });
 
 /** Sends a message and reads its stream to the end; milliseconds. */
 async function message(id: string): Promise<number> {
@@ -37,14 +25,9 @@ async function message(id: string): Promise<number> {
 }
 
 async function grown(length: number): Promise<string> {
-  const id = await session();
+  const id = await newSession(url);
   for (let i = 0; i < length; i++) await message(id);
   return id;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((x, y) => x - y);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 try {
@@ -62,6 +45,6 @@ try {
     `message ${LONG} against message ${SHORT}: ${(b / a).toFixed(2)}× (${b.toFixed(1)} ms against ${a.toFixed(1)} ms, medians of 10)`,
   );
 } finally {
-  await product.close();
+  await server.close();
   upstream.close();
 }

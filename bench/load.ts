@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { createTestHarness } from "wrangler";
 import { ScriptedUpstream } from "../test/support/scripted-upstream.ts";
 import { SseReader } from "../test/support/sse-client.ts";
 import { anthropicTurn } from "../test/support/wires.ts";
+import { startProduct } from "./harness.ts";
+import { quantile } from "./statistics.ts";
 
 /**
  * Many sessions at once: 500 parked on a permission with their clients connected, and 64 at work beside them:
@@ -28,11 +29,8 @@ upstream.script(
 for (const name of ["parked", "active"]) upstream.replyByTurn(name);
 
 const vars = { ANTHROPIC_BASE_URL: upstream.url, ENCRYPTION_KEY: Buffer.alloc(32, "k").toString("base64") };
-const more = { RATE_LIMIT_PER_MINUTE: "0", DEFAULT_PROVIDER: "anthropic" };
-const product = createTestHarness({ workers: [{ configPath: "wrangler.toml", vars: { ...vars, ...more } }] });
-const url = (await product.listen()).url;
-const worker = product.getWorker();
-await worker.applyD1Migrations("DB");
+const { url, server } = await startProduct(vars);
+const worker = server.getWorker();
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   const init = {
@@ -129,10 +127,6 @@ function ids(kind: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `${kind}-${i}`);
 }
 
-function quantile(values: readonly number[], q: number): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length * q)] ?? Number.NaN;
-}
-
 try {
   await lanes(await lanes(ids("warm", 32), 16, park), 16, finish);
   // The other way round first: what has just been at work must be found in memory, or the count below says nothing.
@@ -162,7 +156,7 @@ try {
   );
   if (loaded > 0) throw new Error("a parked session holds its object in memory");
 } finally {
-  await product.close();
+  await server.close();
   await upstream.close();
 }
 

@@ -1,4 +1,6 @@
 import { createTestHarness } from "wrangler";
+import { newSession, startProduct } from "./harness.ts";
+import { median } from "./statistics.ts";
 import { startUpstream } from "./upstream.ts";
 
 /**
@@ -7,20 +9,15 @@ import { startUpstream } from "./upstream.ts";
  */
 const ROUNDS = 5;
 const upstream = await startUpstream();
-const vars = {
+const product = await startProduct({
   ANTHROPIC_BASE_URL: upstream.url,
-  DEFAULT_PROVIDER: "anthropic",
   ANTHROPIC_API_KEY: "key-short",
-  RATE_LIMIT_PER_MINUTE: "0",
   ENCRYPTION_KEY: "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=",
-};
-const product = createTestHarness({ workers: [{ configPath: "wrangler.toml", vars }] });
+});
 const bare = createTestHarness({
   workers: [{ configPath: "bench/pass-through/wrangler.toml", vars: { UPSTREAM: upstream.url } }],
 });
-const productUrl = (await product.listen()).url;
 const bareUrl = (await bare.listen()).url;
-await product.getWorker().applyD1Migrations("DB");
 
 type Sample = { readonly first: number; readonly whole: number };
 let serial = 0;
@@ -40,14 +37,13 @@ async function timed(request: () => Promise<Response>): Promise<Sample> {
   return { first, whole: performance.now() - start };
 }
 
-async function session(): Promise<string> {
-  const response = await fetch(new URL("/v1/sessions", productUrl), { method: "POST" });
-  return ((await response.json()) as { session_id: string }).session_id;
+function session(): Promise<string> {
+  return newSession(product.url);
 }
 
 function message(id: string, key: string): () => Promise<Response> {
   return () =>
-    fetch(new URL(`/v1/sessions/${id}/messages`, productUrl), {
+    fetch(new URL(`/v1/sessions/${id}/messages`, product.url), {
       method: "POST",
       headers: { "content-type": "application/json", "x-flyto-provider-key": `key-${key}` },
       body: JSON.stringify({ prompt: "hi" }),
@@ -80,11 +76,6 @@ async function sideBySide(
   return { first: median(ratios.map((r) => r.first)), whole: median(ratios.map((r) => r.whole)), ms: last };
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((x, y) => x - y);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
 try {
   for (const concurrency of [1, 32]) {
     const burst = await sideBySide("burst", 1, concurrency);
@@ -97,7 +88,7 @@ try {
     console.log(`C=${concurrency} messages 191–200 against 1–10: whole ${median(lanes).toFixed(2)}×`);
   }
 } finally {
-  await Promise.all([product.close(), bare.close()]);
+  await Promise.all([product.server.close(), bare.close()]);
   upstream.close();
 }
 

@@ -160,6 +160,7 @@ describe("runs that are interrupted", () => {
       timeout: 10_000,
       interval: 100,
     });
+    expect(await seen(name)).toHaveLength(2);
     const next = await send(name, name, { prompt: "more" });
     await next.toEnd();
     expect(next.seen.at(-1)?.type).toBe("done");
@@ -172,6 +173,9 @@ describe("runs that are interrupted", () => {
     const before = performance.now();
     expect(await answer(name, asked.data.id)).toBe(200);
     expect(performance.now() - before).toBeLessThan(800);
+    // The tool is still at it: its result has not come.
+    expect(count(stream, "tool_result")).toBe(0);
+    expect(await answer(name, asked.data.id)).toBe(409);
     const beats = setInterval(() => void runDurableObjectAlarm(objectOf(name)), 200);
     await stream.toEnd();
     clearInterval(beats);
