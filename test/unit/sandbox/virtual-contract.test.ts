@@ -1,4 +1,6 @@
 import { createMemorySandbox } from "../../../src/sandbox/virtual/index.ts";
 import { describeSandbox } from "./support/contract.ts";
 
-describeSandbox("virtual (memory)", async () => createMemorySandbox({ maxBytes: 1 << 24, now: Date.now }));
+describeSandbox("virtual (memory)", async (size) =>
+  createMemorySandbox({ maxBytes: size?.maxBytes ?? 1 << 25, now: Date.now }),
+);

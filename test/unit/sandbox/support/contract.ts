@@ -1,9 +1,27 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../../../src/contract/sandbox.ts";
+import { describeSandboxUse } from "./contract-use.ts";
 import { bytes, codeOf, read, run } from "./shell.ts";
 
-/** What every backend must do (X-1, X-5); `make` gives an empty workspace. spec: X-1, X-5 */
-export function describeSandbox(name: string, make: () => Promise<Sandbox>): void {
+export type WorkspaceSize = {
+  /** Bytes the workspace may hold; without it the backend's own figure, at least 16 MiB. */
+  readonly maxBytes?: number;
+};
+
+/** Gives an empty workspace. */
+export type MakeSandbox = (size?: WorkspaceSize) => Promise<Sandbox>;
+
+/** Where a backend cannot do as the others do; each is told to users. */
+export type Differences = {
+  /** `2>&1` on a compound command gives its errors after its output. */
+  readonly joinsStreamsAtTheEnd?: true;
+  /** A command stopped at its deadline gives none of the output it had made. */
+  readonly losesOutputAtDeadline?: true;
+};
+
+/** What every backend must do (X-1, X-5). spec: X-1, X-5 */
+export function describeSandbox(name: string, make: MakeSandbox, differences: Differences = {}): void {
+  describeSandboxUse(name, make, differences);
   describe(`the ${name} sandbox`, () => {
     let sandbox: Sandbox;
     const at = (path: string) => `${sandbox.root}/${path}`;
