@@ -1,0 +1,71 @@
+import { z } from "zod";
+
+const KeyPart = z
+  .string()
+  .toLowerCase()
+  .regex(/^[a-z0-9_-]{1,64}$/, "must be 1 to 64 of a-z 0-9 _ -");
+
+/** Which bundle a run uses (B-1): whose models it was written for, and for what kind of work. Upper case is lowered. */
+export const BundleKey = z.object({ model_family: KeyPart, scenario: KeyPart });
+export type BundleKey = z.infer<typeof BundleKey>;
+
+/** What a section may read (B-6): plain facts of the session, collected by whoever starts the run. */
+export type PromptContext = {
+  /** Absolute path of the shell's working directory. */
+  readonly cwd: string;
+  /** Absolute path of the workspace. */
+  readonly root: string;
+  /** Sandbox backend: `virtual`, `http`, `cloudflare`. */
+  readonly backend: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly toolDescriptions: readonly NamedText[];
+  readonly skills: readonly NamedText[];
+  /** The memory's index, ready to show; undefined = there is none. */
+  readonly memory: string | undefined;
+  /** The repository of the workspace; undefined = none. `branch` is undefined when no branch is checked out. */
+  readonly git: { readonly branch: string | undefined; readonly dirty: boolean; readonly root: string } | undefined;
+  /** Text the caller adds to the prompt, as it is. */
+  readonly appendPrompt: string | undefined;
+  /** Text the deployment's self-improvement adds to the prompt, as it is. */
+  readonly evolveFragment: string | undefined;
+  /** The language answers should be in, as a person would name it ("German") or as a tag ("de"). */
+  readonly language: string | undefined;
+  /** The day, such as 2026-11-08. */
+  readonly date?: string | undefined;
+};
+
+export type NamedText = { readonly name: string; readonly description: string };
+
+type Compute = (context: PromptContext) => string;
+
+/** Text that never changes: providers cache it over sessions. */
+export type StaticSection = { readonly kind: "static"; readonly name: string; readonly text: string };
+/** Computed once a session, and again after clear and compact (B-2). */
+export type DynamicSection = { readonly kind: "dynamic"; readonly name: string; readonly compute: Compute };
+/** Computed each turn, which ends the cached prefix at every change; `reason` says why that is worth it. */
+export type VolatileSection = {
+  readonly kind: "volatile";
+  readonly name: string;
+  readonly compute: Compute;
+  readonly reason: string;
+};
+export type PromptSection = StaticSection | DynamicSection | VolatileSection;
+
+/**
+ * A system prompt in named sections (B-2). A name stands once in a bundle: overlays, stored texts and cache reports go by
+ * it. The functions are called for every prompt and must give the same list each time.
+ */
+export type PromptBundle = {
+  staticSections(): readonly StaticSection[];
+  dynamicSections(): readonly (DynamicSection | VolatileSection)[];
+};
+
+/** A section with its text, as it goes to the model. */
+export type AssembledSection = {
+  readonly name: string;
+  readonly kind: PromptSection["kind"];
+  readonly text: string;
+  /** Of a volatile section. */
+  readonly reason?: string | undefined;
+};
