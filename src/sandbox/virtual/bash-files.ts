@@ -4,6 +4,7 @@ import { toHex } from "../../shared/digest.ts";
 import { fault, fileError } from "./fault.ts";
 import type { Node } from "./file-store.ts";
 import type { FileTree } from "./file-tree.ts";
+import { type OutputStream, plainWords, STREAM_PATHS } from "./output-stream.ts";
 
 /**
  * After so many file operations the interpreter lets other work of the object have a turn. In an object that wrote, the
@@ -24,9 +25,9 @@ export type BashFiles = {
 
 /**
  * The interpreter's view of a file tree, for one command: once `over` aborts every operation fails, so that nothing of a
- * stopped command goes on behind the caller's back.
+ * stopped command goes on behind the caller's back. What is written to the paths of `output` is the command's output.
  */
-export function createBashFiles(tree: FileTree, over: AbortSignal): BashFiles {
+export function createBashFiles(tree: FileTree, over: AbortSignal, output: OutputStream): BashFiles {
   let operations = 0;
   const redirected = new Set<string>();
   const failed: string[] = [];
@@ -35,6 +36,10 @@ export function createBashFiles(tree: FileTree, over: AbortSignal): BashFiles {
    * lose all output so far, so it is noted instead; the caller adds the lines and makes the command fail.
    */
   function put(path: string, content: FileContent, options: WriteOptions, work: (bytes: Uint8Array) => void): void {
+    if (path === STREAM_PATHS.stdout || path === STREAM_PATHS.stderr) {
+      output.write(path, encode(typeof content === "string" ? plainWords(content) : content, encodingOf(options)));
+      return;
+    }
     if (content === "" && options === "binary") redirected.add(path);
     try {
       work(encode(content, encodingOf(options)));

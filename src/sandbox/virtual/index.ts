@@ -3,12 +3,14 @@ import { type FileStore, WORKSPACE } from "./file-store.ts";
 import { FileTree } from "./file-tree.ts";
 import { withMadeUpNodes } from "./made-up-nodes.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import type { SandboxNetwork } from "./network.ts";
 import { MAX_FILE_BYTES, MAX_NODES } from "./quota.ts";
 import { withRememberedNames } from "./remembered-names.ts";
 import { runCommand } from "./run-command.ts";
 import { createSqlStore, type WorkspaceDatabase, type WorkspaceSql } from "./sql-store.ts";
 import { createWorkspaceFiles } from "./workspace-files.ts";
 
+export type { NetworkInit, SandboxNetwork } from "./network.ts";
 export { createWorkspaceTables } from "./sql-store.ts";
 
 export type MemorySandboxOptions = {
@@ -19,6 +21,8 @@ export type MemorySandboxOptions = {
   /** Files, directories and links together. */
   readonly maxNodes?: number;
   readonly maxFileBytes?: number;
+  /** Where `curl` may go; without it there is no network. */
+  readonly network?: SandboxNetwork | undefined;
 };
 
 /** Storage of a Durable Object, as far as it is used here. */
@@ -53,7 +57,7 @@ export function createMemorySandbox(options: MemorySandboxOptions): Sandbox {
 }
 
 function createVirtualSandbox(store: FileStore, options: MemorySandboxOptions): Sandbox {
-  const { maxBytes, maxNodes = MAX_NODES, maxFileBytes = MAX_FILE_BYTES, now } = options;
+  const { maxBytes, maxNodes = MAX_NODES, maxFileBytes = MAX_FILE_BYTES, now, network } = options;
   let programs: readonly string[] = [];
   const tree = new FileTree(
     withMadeUpNodes(store, () => programs),
@@ -68,6 +72,6 @@ function createVirtualSandbox(store: FileStore, options: MemorySandboxOptions): 
     backend: "virtual",
     root,
     files: createWorkspaceFiles(tree),
-    exec: (request, signal) => runCommand({ tree, root, offer }, request, signal),
+    exec: (request, signal) => runCommand({ tree, root, network, offer }, request, signal),
   };
 }

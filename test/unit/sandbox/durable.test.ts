@@ -4,7 +4,9 @@ import { describeSandbox } from "./support/contract.ts";
 import { bytes, codeOf, read, run } from "./support/shell.ts";
 import { newWorkspace, openWorkspace } from "./support/sqlite.ts";
 
-describeSandbox("virtual (SQLite)", async (size) => openWorkspace(newWorkspace(), size));
+describeSandbox("virtual (SQLite)", async (size) => openWorkspace(newWorkspace(), size), {
+  joinsStreamsAtTheEnd: true,
+});
 
 it("has the same workspace after a restart, and counts it", async () => {
   // spec: X-2
