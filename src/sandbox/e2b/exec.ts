@@ -1,11 +1,11 @@
 import type { Result } from "../../contract/result.ts";
 import type { ExecEvent, ExecRequest } from "../../contract/sandbox.ts";
 import { toBase64 } from "../../shared/base64.ts";
+import { createStderrFilter, wrapCommand } from "../../shared/shell-wrap.ts";
 import type { Connection } from "./connection.ts";
 import { fromBase64 } from "./envelope.ts";
 import { upload } from "./file-transfer.ts";
 import { call, type Failure, type Live, type SandboxFetch, stream } from "./rpc.ts";
-import { createStderrFilter, wrapCommand } from "./shell-script.ts";
 import { createTurnstile, type Turnstile } from "./turnstile.ts";
 import { ProcessEvent } from "./wire.ts";
 

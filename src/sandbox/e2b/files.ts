@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../../contract/result.ts";
 import type { FileAnswer, FileStat, SandboxFiles } from "../../contract/sandbox.ts";
+import { parseEntries, parseStat, SHELL_FILES } from "../../shared/shell-files.ts";
 import type { Connection } from "./connection.ts";
 import { fileError, invalidPath } from "./file-fault.ts";
 import { download, upload } from "./file-transfer.ts";
@@ -22,17 +23,6 @@ export type FilesOptions = {
 
 /** A file of 32 MB over a slow line. */
 const FILE_MS = 60_000;
-
-// envd's `Remove` takes whole trees only.
-const REMOVE_ONE = 'if [ -d "$1" ] && [ ! -L "$1" ]; then rmdir -- "$1"; else rm -f -- "$1"; fi';
-// Missing parts stay as they are; `stat` then says what keeps the path from being reached.
-const REAL_PATH = 'readlink -n -m -- "$1" || exit 1; stat -L -- "$1" >/dev/null';
-const FOLLOWED = 'stat -L -c "%F/%s/%a/%Y" -- "$1"';
-// A slash sorts before every other character, so that what is below a directory comes right after it.
-const WALK = [
-  `cd -- "$1" && find . -mindepth 1 -name $'*\\001*' -prune -o -printf '%y %s %m %T@ %P\\0'`,
-  `tr '/' '\\001' | sort -z -t ' ' -k 5 | head -z -n "$2"`,
-].join(" | ");
 
 /** Files over envd, and over its shell where envd has nothing: links, single removals, whole trees. */
 export function createE2bFiles(options: FilesOptions): SandboxFiles {
@@ -58,8 +48,8 @@ export function createE2bFiles(options: FilesOptions): SandboxFiles {
       const found = await entry(path);
       if (!found.ok) return found;
       if (found.value.symlinkTarget === undefined) return ok(statOf(path, found.value));
-      const followed = await script(path, FOLLOWED);
-      return followed.ok ? ok(followedStat(path, followed.value)) : followed;
+      const followed = await script(path, SHELL_FILES.stat);
+      return followed.ok ? ok(parseStat(followed.value, path)) : followed;
     },
     async list(path) {
       const found = await use(path, async (live, signal) =>
@@ -73,7 +63,8 @@ export function createE2bFiles(options: FilesOptions): SandboxFiles {
     async remove(path, { recursive }) {
       const found = await entry(path);
       if (!found.ok) return found;
-      if (!recursive) return nothing(await script(path, REMOVE_ONE));
+      // envd removes whole trees only.
+      if (!recursive) return nothing(await script(path, SHELL_FILES.removeOne));
       return use(path, async (live, signal) => nothing(await rpc(live, "Remove", { path }, signal)));
     },
     mkdir: (path) =>
@@ -81,7 +72,7 @@ export function createE2bFiles(options: FilesOptions): SandboxFiles {
         const made = await rpc(live, "MakeDir", { path }, signal);
         return made.ok || made.error.code === "already_exists" ? ok(undefined) : made;
       }),
-    realPath: (path) => script(path, REAL_PATH),
+    realPath: (path) => script(path, SHELL_FILES.realPath),
   };
 }
 
@@ -122,7 +113,7 @@ async function runScript(options: FilesOptions, path: string, text: string): Pro
   const ran = await options.run(text, [path]);
   if (!ran.ok) return err(fileError(ran.error, path));
   const { exitCode, stdout, stderr } = ran.value;
-  const missing = text === REAL_PATH && stdout !== "" && /No such file or directory/.test(stderr);
+  const missing = text === SHELL_FILES.realPath && stdout !== "" && /No such file or directory/.test(stderr);
   if (exitCode !== 0 && !missing) return err(fileError({ code: "internal", message: stderr, gone: false }, path));
   return ok(stdout);
 }
@@ -130,20 +121,9 @@ async function runScript(options: FilesOptions, path: string, text: string): Pro
 /** Ends quietly, as the contract has it, also when there is no such directory. */
 async function* walk(run: RunScript, path: string, limit: number): AsyncGenerator<FileStat> {
   if (limit <= 0 || invalidPath(path)) return;
-  const ran = await run(WALK, [path, String(limit)]);
+  const ran = await run(SHELL_FILES.walk, [path, String(limit)]);
   if (!ran.ok) return;
-  const at = path.replace(/\/+$/, "");
-  for (const record of ran.value.stdout.split("\0")) {
-    const [, type, size, mode, mtime, name] = /^(.) (\d+) ([0-7]+) (\S+) (.+)$/s.exec(record) ?? [];
-    if (name === undefined) continue;
-    yield {
-      path: `${at}/${name.replaceAll("\u0001", "/")}`,
-      kind: type === "d" ? "directory" : type === "l" ? "symlink" : "file",
-      size: Number(size),
-      mode: Number.parseInt(mode ?? "0", 8),
-      mtimeMs: Math.floor(Number(mtime) * 1000),
-    };
-  }
+  yield* parseEntries(ran.value.stdout, path);
 }
 
 function statOf(path: string, info: EntryInfo): FileStat {
@@ -151,17 +131,6 @@ function statOf(path: string, info: EntryInfo): FileStat {
   const kind = link ? "symlink" : info.type === "FILE_TYPE_DIRECTORY" ? "directory" : "file";
   const mtimeMs = info.modifiedTime === undefined ? 0 : Date.parse(info.modifiedTime) || 0;
   return { path, kind, size: Number(info.size), mode: info.mode & 0o7777, mtimeMs };
-}
-
-function followedStat(path: string, text: string): FileStat {
-  const [kind, size, mode, mtime] = text.trim().split("/");
-  return {
-    path,
-    kind: kind === "directory" ? "directory" : "file",
-    size: Number(size),
-    mode: Number.parseInt(mode ?? "0", 8),
-    mtimeMs: Number(mtime) * 1000,
-  };
 }
 
 function byPath(a: FileStat, b: FileStat): number {

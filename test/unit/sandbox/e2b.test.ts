@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ExecEvent } from "../../../src/contract/sandbox.ts";
 import { createE2bSandbox, type E2bOptions } from "../../../src/sandbox/e2b/index.ts";
-import { createStderrFilter } from "../../../src/sandbox/e2b/shell-script.ts";
+import { createStderrFilter } from "../../../src/shared/shell-wrap.ts";
 import { delay } from "./support/clock.ts";
 import { type FakeEnvd, startFakeEnvd } from "./support/fake-envd.ts";
 import { bytes, codeOf, read, run } from "./support/shell.ts";
