@@ -59,8 +59,14 @@ module.exports = {
     {
       name: "cloudflare-modules-only-at-the-edge",
       severity: "error",
-      from: { pathNot: ["^durable-objects/", "^src/index\\.ts$"] },
+      from: { pathNot: ["^durable-objects/", "^src/index\\.ts$", "^sandbox-container/src/index\\.ts$"] },
       to: { path: "^cloudflare:" },
+    },
+    {
+      name: "container-worker-sees-contract-and-shared",
+      severity: "error",
+      from: { path: "^sandbox-container/" },
+      to: { path: "^(src|durable-objects|sandbox-server|test)/", pathNot: LEAVES },
     },
     {
       name: "hono-only-in-http",
@@ -69,9 +75,27 @@ module.exports = {
       to: { path: "node_modules/hono" },
     },
     {
-      name: "product-never-imports-tests",
+      name: "sandbox-server-sees-only-contract",
+      severity: "error",
+      from: { path: "^sandbox-server/" },
+      to: { path: "^(src|durable-objects)/", pathNot: "^src/contract/" },
+    },
+    {
+      name: "nothing-imports-the-sandbox-server",
       severity: "error",
       from: { path: "^(src|durable-objects)/" },
+      to: { path: "^sandbox-server/" },
+    },
+    {
+      name: "remote-sandbox-runs-in-workers",
+      severity: "error",
+      from: { path: "^src/sandbox/remote/" },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "product-never-imports-tests",
+      severity: "error",
+      from: { path: "^(src|durable-objects|sandbox-server)/" },
       to: { path: "^(test|bench|scripts)/" },
     },
     {

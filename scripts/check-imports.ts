@@ -8,7 +8,7 @@ import extractTsConfig from "dependency-cruiser/config-utl/extract-ts-config";
 // @ts-expect-error plain JavaScript, read by the tool itself as well
 const { default: config } = await import("../.dependency-cruiser.cjs");
 const result = await cruise(
-  ["src", "durable-objects"],
+  ["src", "durable-objects", "sandbox-server", "sandbox-container"],
   { ...config.options, ruleSet: { forbidden: config.forbidden }, validate: true },
   undefined,
   { tsConfig: extractTsConfig("tsconfig.json") },
