@@ -118,11 +118,11 @@ async function runScript(options: FilesOptions, path: string, text: string): Pro
   return ok(stdout);
 }
 
-/** Ends quietly, as the contract has it, also when there is no such directory. */
+/** A folder that is missing has nothing below it; a machine that is away must not look like an empty folder. */
 async function* walk(run: RunScript, path: string, limit: number): AsyncGenerator<FileStat> {
   if (limit <= 0 || invalidPath(path)) return;
   const ran = await run(SHELL_FILES.walk, [path, String(limit)]);
-  if (!ran.ok) return;
+  if (!ran.ok) throw new Error(`the e2b sandbox could not be used (${ran.error.message}): ${path}`);
   yield* parseEntries(ran.value.stdout, path);
 }
 
