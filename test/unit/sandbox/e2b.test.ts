@@ -152,10 +152,18 @@ describe("a command in an e2b workspace", () => {
   });
 
   test("ends with all it started when its deadline comes, and when it is cancelled", async () => {
-    const { sandbox, root } = open();
+    // The deadline is the test's to call: how long a shell takes to say its first word depends on the machine.
+    const DEADLINE_MS = 12_345;
+    const deadline = Promise.withResolvers<void>();
+    const called = (ms: number, signal: AbortSignal) => (ms === DEADLINE_MS ? deadline.promise : delay(ms, signal));
+    const { sandbox, root } = open({ delay: called });
     // The inner loop is a process of its own that the shell waits for; it would write for ever.
     const command = "(while :; do echo x > beat; sleep 0.02; done) & echo ready; wait";
-    expect(await run(sandbox, command, { timeoutMs: 400 })).toMatchObject({ stdout: "ready\n", timedOut: true });
+    const late = sandbox.exec({ command, cwd: root, env: {}, timeoutMs: DEADLINE_MS }, never)[Symbol.asyncIterator]();
+    expect((await late.next()).value).toMatchObject({ type: "stdout", data: bytes("ready\n") });
+    deadline.resolve();
+    expect((await late.next()).value).toMatchObject({ type: "stderr" });
+    expect((await late.next()).value).toMatchObject({ type: "exit", exitCode: 124, timedOut: true });
     await stillsAt(`${root}/beat`, () => run(sandbox, "rm -f beat; sleep 0.1"));
 
     const abort = new AbortController();
