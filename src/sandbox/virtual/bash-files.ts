@@ -176,7 +176,7 @@ export function bytesOfLatin1(text: string): Uint8Array {
 /** Arguments of one call are limited: pieces keep big files off the stack. */
 const PIECE = 8192;
 
-function latin1OfBytes(bytes: Uint8Array): string {
+export function latin1OfBytes(bytes: Uint8Array): string {
   const pieces: string[] = [];
   for (let at = 0; at < bytes.length; at += PIECE) pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
   return pieces.join("");

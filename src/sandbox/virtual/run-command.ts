@@ -2,6 +2,7 @@ import type { Bash, BashExecResult, CommandName } from "just-bash";
 import type { ExecEvent, ExecRequest } from "../../contract/sandbox.ts";
 import { type BashFiles, bytesOfLatin1, createBashFiles } from "./bash-files.ts";
 import type { FileTree } from "./file-tree.ts";
+import { runGit } from "./git/index.ts";
 import { executionLimits, STOP_GRACE_MS } from "./limits.ts";
 import { LINK_COMMANDS } from "./link-commands.ts";
 import { createGuestFetch, type SandboxNetwork } from "./network.ts";
@@ -21,6 +22,7 @@ const NOT_OFFERED: ReadonlySet<string> = new Set([
   "js-exec",
   "node",
 ]);
+
 export type Shell = {
   readonly tree: FileTree;
   readonly root: string;
@@ -85,12 +87,16 @@ type Surroundings = { readonly files: BashFiles; readonly cwd: string; readonly 
 async function interpreter(shell: Shell, request: ExecRequest, { files, cwd, over }: Surroundings): Promise<Bash> {
   const { Bash, defineCommand, getCommandNames } = await import("just-bash");
   const names = getCommandNames().filter((name) => !NOT_OFFERED.has(name));
-  shell.offer([...names, ...(shell.network ? ["curl"] : [])]);
+  shell.offer([...names, "git", ...(shell.network ? ["curl"] : [])]);
   const bash = new Bash({
     fs: files.fs,
     cwd,
     commands: names as CommandName[],
-    customCommands: [defineCommand("rm", LINK_COMMANDS.rm), defineCommand("mv", LINK_COMMANDS.mv)],
+    customCommands: [
+      defineCommand("rm", LINK_COMMANDS.rm),
+      defineCommand("mv", LINK_COMMANDS.mv),
+      defineCommand("git", runGit),
+    ],
     executionLimitProfile: "hardened",
     executionLimits: executionLimits(request.timeoutMs),
     // It patches globals of the whole isolate while a command runs, other sessions' included; guests run no JavaScript.
