@@ -1,8 +1,2 @@
-/** The library, on first use: most sessions never run git. It wants `Buffer`, which a Worker may not have. */
-export async function loadGit(): Promise<typeof import("isomorphic-git")> {
-  if (!("Buffer" in globalThis)) {
-    const { Buffer } = await import("buffer");
-    Object.assign(globalThis, { Buffer });
-  }
-  return import("isomorphic-git");
-}
+/** The library, on first use: most sessions never run git. It wants the global `Buffer` of workerd's newer dates. */
+export const loadGit = (): Promise<typeof import("isomorphic-git")> => import("isomorphic-git");
