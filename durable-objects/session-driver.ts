@@ -1,10 +1,13 @@
 import type { AuditEntry } from "../src/contract/audit.ts";
+import type { Failure } from "../src/contract/failure.ts";
 import type { Output } from "../src/contract/journal.ts";
 import type { EntryOf, RunConfig, RunPlan } from "../src/contract/log.ts";
 import type { Answer } from "../src/contract/refusal.ts";
+import { cancelAgents } from "../src/engine/agent-end.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
-import { type DriveEnd, drive, failed } from "../src/engine/drive.ts";
-import { nextStep } from "../src/engine/log/next-step.ts";
+import { type DriveEnd, drive } from "../src/engine/drive.ts";
+import { Nudge } from "../src/engine/nudge.ts";
+import { failed } from "../src/engine/outcomes.ts";
 import { redactOutput } from "../src/engine/redact-output.ts";
 import type { SessionJournal } from "./session-journal.ts";
 import type { SessionStore } from "./session-store.ts";
@@ -16,6 +19,8 @@ export type DriverPorts = {
   engine(config: RunConfig): Promise<Answer<EngineDeps>>;
   /** Keeps the object alive while the promise is open. */
   hold(work: Promise<void>): void;
+  /** How long a run may take, milliseconds. */
+  readonly runMs: number;
   /** Something changed that alarms depend on. */
   changed(): void;
   log(error: unknown): void;
@@ -27,6 +32,8 @@ export type DriverPorts = {
  */
 export class SessionDriver {
   readonly #ports: DriverPorts;
+  /** Tells the running loop of what is appended beside it. */
+  readonly #nudge = new Nudge();
   #active: { readonly controller: AbortController; readonly done: Promise<void> } | undefined;
   /** The run this life of the object began or answered; any other unfinished one was left by an earlier life. */
   #owned: string | undefined;
@@ -43,8 +50,7 @@ export class SessionDriver {
 
   /** Whether the log calls for a step, or a message waits: somebody must come back to it. */
   get unfinished(): boolean {
-    const { kind } = nextStep(this.#ports.journal.fold.run);
-    return (kind !== "idle" && kind !== "wait") || this.#ports.store.queueLength() > 0;
+    return this.#ports.journal.tree.standing().kind === "go" || this.#ports.store.queueLength() > 0;
   }
 
   /** Whether a run has not ended yet, parked ones included. */
@@ -53,27 +59,34 @@ export class SessionDriver {
     return run !== undefined && run.outcome === undefined;
   }
 
-  start(plan: RunPlan): void {
-    this.#begin(plan);
-    this.ensure();
+  /** Stores a run's beginning; `ensure` drives it. */
+  begin({ config, content }: RunPlan): void {
+    this.#owned = config.run_id;
+    const deadline = Date.now() + this.#ports.runMs;
+    const entries = [
+      { kind: "run_started", config: { ...config, deadline } } as const,
+      ...(content.length > 0 ? [{ kind: "user", content } as const] : []),
+    ];
+    this.#ports.journal.commit(config.run_id, { entries, events: [], audit: [] });
   }
 
   /** An answer (or its absence) for the open question of the run; the loop goes on from it. */
   settle(runId: string, entry: EntryOf<"decision_settled">, audit: readonly AuditEntry[] = []): void {
     this.#owned = runId;
     this.#ports.journal.commit(runId, { entries: [entry], events: [], audit });
+    this.#nudge.give();
     this.ensure();
   }
 
   /** Goes on with whatever the log calls for, unless a loop is on it already. */
   ensure(): void {
     if (this.#active) return;
-    const { fold } = this.#ports.journal;
-    const step = nextStep(fold.run);
-    if (step.kind === "wait") return;
-    if (step.kind === "idle" && this.#ports.store.queueLength() === 0) return;
+    const { tree, fold } = this.#ports.journal;
+    const standing = tree.standing();
+    if (standing.kind === "wait") return;
+    if (standing.kind === "idle" && this.#ports.store.queueLength() === 0) return;
     const runId = fold.run?.config.run_id;
-    if (step.kind !== "idle" && runId !== undefined && this.#owned !== runId) {
+    if (standing.kind === "go" && runId !== undefined && this.#owned !== runId) {
       this.#owned = runId;
       this.#ports.journal.commit(runId, { entries: [{ kind: "run_resumed" }], events: [], audit: [] });
     }
@@ -114,6 +127,15 @@ export class SessionDriver {
     return true;
   }
 
+  /** Resolves when the run has ended; at once when it is not the one at hand. */
+  async ended(runId: string): Promise<void> {
+    const run = this.#ports.journal.fold.run;
+    if (run?.config.run_id !== runId || run.outcome) return;
+    const waiters = this.#waiters.get(runId) ?? [];
+    this.#waiters.set(runId, waiters);
+    await new Promise<void>((resolve) => waiters.push(resolve));
+  }
+
   async #loop(controller: AbortController): Promise<void> {
     const { journal, store } = this.#ports;
     while (!controller.signal.aborted) {
@@ -136,14 +158,8 @@ export class SessionDriver {
   #startNext(): boolean {
     const next = this.#ports.store.dequeue();
     if (!next) return false;
-    this.#begin(next);
+    this.begin(next);
     return true;
-  }
-
-  #begin({ config, content }: RunPlan): void {
-    this.#owned = config.run_id;
-    const entries = [{ kind: "run_started", config } as const, { kind: "user", content } as const];
-    this.#ports.journal.commit(config.run_id, { entries, events: [], audit: [] });
   }
 
   /** Drives the run until it ends, parks or is stopped; a bug inside ends the run with an error, never the object. */
@@ -152,11 +168,10 @@ export class SessionDriver {
     try {
       const deps = await this.#ports.engine(config);
       if (!deps.ok) {
-        const message = deps.error.message;
-        journal.commit(config.run_id, failed({ category: "interrupted", message, retryable: true }));
+        this.#fail(config.run_id, { category: "interrupted", message: deps.error.message, retryable: true });
         return { kind: "ended" };
       }
-      const steps = redactOutput(drive(journal.fold, deps.value, signal), deps.value.redactor);
+      const steps = redactOutput(drive(journal.tree, deps.value, this.#nudge, signal), deps.value.redactor);
       while (true) {
         const next = await steps.next();
         if (next.done) return next.value;
@@ -166,9 +181,16 @@ export class SessionDriver {
       if (signal.aborted) return undefined;
       this.#ports.log(error);
       const message = "the engine failed inside; the fault is in its log";
-      journal.commit(config.run_id, failed({ category: "internal", message, retryable: false }));
+      this.#fail(config.run_id, { category: "internal", message, retryable: false });
       return { kind: "ended" };
     }
+  }
+
+  /** Ends a run that cannot be driven, and the agents it has started. */
+  #fail(runId: string, failure: Failure): void {
+    const { journal } = this.#ports;
+    for (const end of cancelAgents(journal.tree, Date.now())) journal.commit(runId, end);
+    journal.commit(runId, failed(failure));
   }
 
   #take(runId: string, output: Output): void {

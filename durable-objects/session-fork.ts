@@ -1,3 +1,6 @@
+import type { Entry } from "../src/contract/log.ts";
+import { cancelAgents } from "../src/engine/agent-end.ts";
+import { SessionTree } from "../src/engine/log/tree.ts";
 import type { LoggedEntry } from "./session-store.ts";
 import type { SqlValue } from "./sql-value.ts";
 
@@ -31,10 +34,29 @@ function sources(logEnd: number): readonly Source[] {
 export function settledPoint(log: Iterable<LoggedEntry>): { readonly logEnd: number; readonly inRun: boolean } {
   let point = { logEnd: 0, inRun: false };
   for (const { seq, entry } of log) {
+    if (entry.agent !== undefined) continue;
     if (entry.kind === "turn_ended") point = { logEnd: seq, inRun: true };
     if (entry.kind === "run_ended" || entry.kind === "forked") point = { logEnd: seq, inRun: false };
   }
   return point;
+}
+
+/** What ends everything that was at work where the copy was cut, and marks what stands before as inherited. */
+export function closingEntries(copied: Iterable<LoggedEntry>, from: string, inRun: boolean, now: number): Entry[] {
+  const tree = new SessionTree("/workspace");
+  for (const { entry } of copied) tree.append(entry);
+  const agents = [...cancelAgents(tree, now)].flatMap((commit) => commit.entries);
+  const end: Entry = { kind: "run_ended", outcome: { type: "done", stop_reason: "cancelled" } };
+  return [...agents, ...(inRun ? [end] : []), { kind: "forked", from }];
+}
+
+/** Tells whether files have changed between two looks: every write gives its file a new time or size. */
+export function filesStamp(sql: SqlStorage): string {
+  const row = sql
+    .exec("SELECT count(*) AS n, total(size) AS size, total(mtime) AS times, max(mtime) AS last FROM workspace_nodes")
+    .one();
+  const names = sql.exec("SELECT count(*) AS n, total(ino) AS inos FROM workspace_names").one();
+  return JSON.stringify([row, names]);
 }
 
 /** All pages of a copy, one call after the other. */

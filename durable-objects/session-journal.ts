@@ -1,7 +1,8 @@
 import { isTerminal, type LiveEvent } from "../src/contract/events.ts";
 import type { Commit } from "../src/contract/journal.ts";
 import type { Entry } from "../src/contract/log.ts";
-import { SessionFold } from "../src/engine/log/fold.ts";
+import type { SessionFold } from "../src/engine/log/fold.ts";
+import { SessionTree } from "../src/engine/log/tree.ts";
 import { encodeFrame, eventData } from "../src/session/frames.ts";
 import { Sequence } from "../src/session/sequence.ts";
 import { DeltaBuffer, type EventRow, replayFrame } from "../src/session/stored-events.ts";
@@ -18,7 +19,7 @@ const REPLAY_CHARACTERS = 256 * 1024;
 /** Where a message of the fold came from; the n-th place is the n-th message's. */
 export type MessagePlace = { readonly runId: string; readonly at: number };
 
-type State = { readonly fold: SessionFold; readonly sequence: Sequence; readonly places: MessagePlace[] };
+type State = { readonly tree: SessionTree; readonly sequence: Sequence; readonly places: MessagePlace[] };
 
 /**
  * The one writer of a session: takes what the engine yields, stores it in one transaction, then shows it. What a client
@@ -40,8 +41,14 @@ export class SessionJournal {
     this.#now = now;
   }
 
+  /** All agents of the session. */
+  get tree(): SessionTree {
+    return this.#load().tree;
+  }
+
+  /** The session's own agent. */
   get fold(): SessionFold {
-    return this.#load().fold;
+    return this.tree.root;
   }
 
   /** The highest event number a client can have seen. */
@@ -149,14 +156,14 @@ export class SessionJournal {
   #load(): State {
     if (this.#state) return this.#state;
     const sequence = new Sequence(this.#store.reservedSeq(), SEQUENCE_BLOCK, (n) => this.#store.setReservedSeq(n));
-    const state: State = { fold: new SessionFold(this.#root), sequence, places: [] };
+    const state: State = { tree: new SessionTree(this.#root), sequence, places: [] };
     for (const { entry, runId, at } of this.#store.entries()) append(state, entry, { runId, at });
     this.#state = state;
     return state;
   }
 }
 
-function append({ fold, places }: State, entry: Entry, place: MessagePlace): void {
-  fold.append(entry);
-  while (places.length < fold.messages.length) places.push(place);
+function append({ tree, places }: State, entry: Entry, place: MessagePlace): void {
+  tree.append(entry);
+  while (places.length < tree.root.messages.length) places.push(place);
 }

@@ -81,6 +81,17 @@ export function createObjectSessions(deps: SessionPortDeps): SessionsPort {
     openDecisions: async (caller, id) => known(id) ?? stub(caller, id).openDecisions(),
     cancel: async (caller, id, request) =>
       known(id) ?? stub(caller, id).cancelRun(request.reason ?? "cancelled by the user"),
+    async compact(caller, id, request) {
+      const bad = known(id);
+      if (bad) return bad;
+      const planned = await deps.plan(caller, { ...request, prompt: "compact" }, deps.newId("run"));
+      if (!planned.ok) return planned;
+      const { config } = planned.value.plan;
+      // Nothing is said in such a run: it only looks back.
+      const plan: RunPlan = { config: { ...config, task: "compact" }, content: [] };
+      const { credentials } = planned.value;
+      return stub(caller, id).compact({ plan, credentials, onBusy: "reject", repeat: undefined });
+    },
     history: async (caller, id, page) => known(id) ?? stub(caller, id).history(page.limit, page.cursor),
     readFile: async (caller, id, path) => known(id) ?? stub(caller, id).readFile(path),
     writeFile: async (caller, id, path, bytes) => known(id) ?? stub(caller, id).writeFile(path, bytes),

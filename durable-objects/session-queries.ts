@@ -32,6 +32,7 @@ export class SessionQueries {
     return this.#store.openDecisions().map((decision) => ({
       id: decision.decision_id,
       kind: decision.decision_kind,
+      ...(decision.agent === undefined ? {} : { subagent_id: decision.agent }),
       tool_name: decision.tool_name,
       tool_call_id: decision.call_id,
       input: decision.input,
@@ -41,7 +42,7 @@ export class SessionQueries {
   }
 
   /** The figures of the session (P-2). */
-  stats(sessionId: string): SessionStatsView {
+  stats(sessionId: string): Omit<SessionStatsView, "git"> {
     const stats = foldStats(entriesOf(this.#store.entries()));
     return {
       session_id: sessionId,
@@ -57,6 +58,15 @@ export class SessionQueries {
       tool_calls: stats.toolCalls,
       tool_errors: stats.toolErrors,
       denials: stats.denials,
+      denied_tools: stats.deniedTools,
+      denials_in_a_row: stats.denialsInARow,
+      classified: stats.classified,
+      classified_allowed: stats.classifiedAllowed,
+      compactions: stats.compactions,
+      subagents: stats.subagents,
+      file_cache_hits: stats.fileCacheHits,
+      file_cache_misses: stats.fileCacheMisses,
+      todos: stats.todos,
       restarts: stats.restarts,
       errors: stats.errors,
     };

@@ -96,13 +96,18 @@ export class SessionStore {
       this.#sql.exec("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)", seq, LOG_VERSION, runId, entry.kind, at, body);
       if (entry.kind === "decision_asked") {
         const { decision_id: id, deadline } = entry;
-        this.#sql.exec("INSERT INTO decisions VALUES (?, ?, ?, ?, 'pending')", id, runId, seq, deadline);
+        this.#sql.exec(
+          "INSERT INTO decisions (id, run_id, log_seq, deadline, state, agent) VALUES (?, ?, ?, ?, 'pending', ?)",
+          ...[id, runId, seq, deadline, entry.agent ?? null],
+        );
       }
       if (entry.kind === "decision_settled") {
         const state = entry.by === "user" ? "answered" : "timeout";
         this.#sql.exec("UPDATE decisions SET state = ? WHERE id = ?", state, entry.decision_id);
       }
-      if (entry.kind === "run_ended") {
+      if (entry.kind === "run_ended" && entry.agent !== undefined) {
+        this.#sql.exec("UPDATE decisions SET state = 'void' WHERE agent = ? AND state = 'pending'", entry.agent);
+      } else if (entry.kind === "run_ended") {
         this.#sql.exec("UPDATE decisions SET state = 'void' WHERE run_id = ? AND state = 'pending'", runId);
         this.#sql.exec("DELETE FROM credentials WHERE run_id = ?", runId);
       }
@@ -181,11 +186,35 @@ export class SessionStore {
     });
   }
 
-  /** A run that waits for the one before it. */
-  enqueue(plan: RunPlan): void {
+  openDecision(id: string): ReturnType<SessionStore["openDecisions"]>[number] | undefined {
+    return this.openDecisions().find((decision) => decision.decision_id === id);
+  }
+
+  /** A run that waits for the one before it; `at` is when it came. */
+  enqueue(plan: RunPlan, at: number): void {
     const runId = plan.config.run_id;
     const body = this.#texts.store(`queue:${runId}`, JSON.stringify(plan));
-    this.#sql.exec("INSERT INTO queue (run_id, body) VALUES (?, ?)", runId, body);
+    this.#sql.exec("INSERT INTO queue (run_id, body, at) VALUES (?, ?, ?)", runId, body, at);
+  }
+
+  /** When the longest-waiting message came. */
+  oldestQueued(): number | undefined {
+    return this.#sql.exec<{ at: number | null }>("SELECT min(at) AS at FROM queue").one().at ?? undefined;
+  }
+
+  /** Takes out what came before a time; gives its runs. */
+  dequeueOlder(than: number): string[] {
+    if ((this.oldestQueued() ?? than) >= than) return [];
+    return this.transaction(() => {
+      const rows = this.#sql
+        .exec<{ run_id: string }>("DELETE FROM queue WHERE at < ? RETURNING run_id", than)
+        .toArray();
+      for (const { run_id } of rows) {
+        this.#texts.drop(`queue:${run_id}`);
+        this.#sql.exec("DELETE FROM credentials WHERE run_id = ?", run_id);
+      }
+      return rows.map((row) => row.run_id);
+    });
   }
 
   clearQueue(): void {

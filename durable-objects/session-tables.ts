@@ -10,9 +10,10 @@ export function createSessionTables(sql: SqlStorage): void {
     CREATE INDEX events_by_run ON events (run_id, seq);
     CREATE TABLE texts (owner TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (owner, part)) WITHOUT ROWID;
     CREATE TABLE decisions (
-      id TEXT PRIMARY KEY, run_id TEXT NOT NULL, log_seq INTEGER NOT NULL, deadline INTEGER NOT NULL, state TEXT NOT NULL
+      id TEXT PRIMARY KEY, run_id TEXT NOT NULL, log_seq INTEGER NOT NULL, deadline INTEGER NOT NULL, state TEXT NOT NULL,
+      agent TEXT
     ) WITHOUT ROWID;
-    CREATE TABLE queue (position INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, body TEXT);
+    CREATE TABLE queue (position INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, body TEXT, at INTEGER);
     CREATE TABLE credentials (run_id TEXT PRIMARY KEY, sealed TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE keys (key TEXT PRIMARY KEY, digest TEXT NOT NULL, run_id TEXT NOT NULL, cursor INTEGER NOT NULL) WITHOUT ROWID;
   `);
@@ -30,8 +31,12 @@ function createOutbox(sql: SqlStorage): void {
 
 /** Brings the tables of a session made by an earlier version up to date. */
 export function upgradeSessionTables(sql: SqlStorage): void {
-  const old = sql.exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'outbox'");
-  if (old.toArray()[0]?.sql.includes("position") !== false) return;
+  const tables = sql.exec<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'table'");
+  const made = new Map(tables.toArray().map((table) => [table.name, table.sql]));
+  if (made.get("decisions")?.includes("agent") === false) sql.exec("ALTER TABLE decisions ADD COLUMN agent TEXT");
+  // The table's own text names the column type `at INTEGER`; a bare `at` would be found in other words.
+  if (made.get("queue")?.includes("at INTEGER") === false) sql.exec("ALTER TABLE queue ADD COLUMN at INTEGER");
+  if (made.get("outbox")?.includes("position") !== false) return;
   sql.exec("ALTER TABLE outbox RENAME TO outbox_v1");
   createOutbox(sql);
   sql.exec("INSERT INTO outbox (id, body) SELECT id, body FROM outbox_v1 ORDER BY id");

@@ -1,16 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
-import {
-  type Bindings,
-  composeAudit,
-  composeDeployment,
-  composeDirectory,
-  composeEngine,
-  composeRedactor,
-  composeSandbox,
-  type Deployment,
-  newId,
-  readConfig,
-} from "../src/compose.ts";
+import { type Bindings, newId, readConfig } from "../src/compose/bindings.ts";
+import { composeDeployment, type Deployment } from "../src/compose/deployment.ts";
+import { composeEngine } from "../src/compose/engine.ts";
+import { repositoryOf } from "../src/compose/git.ts";
+import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
+import { composeSandbox } from "../src/compose/sandbox.ts";
+import { composeRedactor } from "../src/compose/secrets.ts";
 import type { AuditEntry, AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
@@ -21,6 +16,7 @@ import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
 import type { Sandbox } from "../src/contract/sandbox.ts";
 import type {
+  Compaction,
   FileContent,
   FileListing,
   HistoryMessage,
@@ -32,13 +28,23 @@ import type {
 } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
 import { approvalEntry, inputDigest } from "./approval-entry.ts";
+import { readReply } from "./decision-answer.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
 import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
 import { getFile, putFile, removeFile } from "./session-files.ts";
-import { type CopyPage, type CopyPosition, collectCopy, readCopy, settledPoint, writeCopy } from "./session-fork.ts";
+import {
+  type CopyPage,
+  type CopyPosition,
+  closingEntries,
+  collectCopy,
+  filesStamp,
+  readCopy,
+  settledPoint,
+  writeCopy,
+} from "./session-fork.ts";
 import { SessionJournal } from "./session-journal.ts";
 import { SessionOutbox } from "./session-outbox.ts";
 import { SessionQueries } from "./session-queries.ts";
@@ -48,6 +54,8 @@ import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
+/** A fork of a session whose files keep changing is given up after so many copies. */
+const FORK_TRIES = 4;
 /** What the outbox could not deliver is tried again after this time. */
 const OUTBOX_RETRY_MS = 10_000;
 
@@ -104,6 +112,7 @@ export class Session extends DurableObject<Bindings> {
       engine: (config) => this.#engine(config),
       hold: (work) => ctx.waitUntil(work),
       changed: () => this.#onChange(),
+      runMs: this.#config.RUN_MAX_SECONDS * 1000,
       log: (error) => console.error("session run failed", error instanceof Error ? error.stack : String(error)),
     });
     this.#streams = new SessionStreams({
@@ -138,29 +147,37 @@ export class Session extends DurableObject<Bindings> {
     at: string,
   ): Promise<Answer<CreatedSession>> {
     if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
-    const settled = await source.settledPoint();
-    if (!settled.ok) return settled;
-    const pages = await collectCopy((from) => source.copyPage(settled.value.logEnd, from));
-    if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
-    this.#store.transaction(() => {
-      this.#make(tenant, id, at);
-      for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
-      this.#store.forgetLogSeq();
-      const end = { kind: "run_ended", outcome: { type: "done", stop_reason: "cancelled" } } as const;
-      const mark = { kind: "forked", from: settled.value.sessionId } as const;
-      this.#store.append("", settled.value.inRun ? [end, mark] : [mark], Date.now());
-    });
-    await this.#publish();
-    return ok({ session_id: id, created_at: at });
+    for (let tries = 0; tries < FORK_TRIES; tries++) {
+      const settled = await source.settledPoint();
+      if (!settled.ok) return settled;
+      const { logEnd, inRun, sessionId, stamp } = settled.value;
+      const pages = await collectCopy((from) => source.copyPage(logEnd, from));
+      const after = await source.settledPoint();
+      if (!after.ok) return after;
+      // A run may be going on there: files that were written meanwhile would be copied half old, half new.
+      if (after.value.stamp !== stamp) continue;
+      if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
+      this.#store.transaction(() => {
+        this.#make(tenant, id, at);
+        for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
+        this.#store.forgetLogSeq();
+        this.#store.append("", closingEntries(this.#store.entries(), sessionId, inRun, Date.now()), Date.now());
+      });
+      await this.#publish();
+      return ok({ session_id: id, created_at: at });
+    }
+    return refuse(
+      "conflict_error",
+      "the session's files change too fast to be copied; fork it when its run waits or has ended",
+    );
   }
 
-  /** Where a fork may cut the log: after the last whole turn. Refused while something runs: files may be half written. */
-  settledPoint(): Answer<{ logEnd: number; inRun: boolean; sessionId: string }> {
+  /** Where a fork may cut the log: after the last whole turn. */
+  settledPoint(): Answer<{ logEnd: number; inRun: boolean; sessionId: string; stamp: string }> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
-    if (this.#driver.running)
-      return refuse("conflict_error", "a run is going in this session; fork it when it waits or has ended");
-    return ok({ ...settledPoint(this.#store.entries()), sessionId: meta.sessionId });
+    const stamp = filesStamp(this.ctx.storage.sql);
+    return ok({ ...settledPoint(this.#store.entries()), sessionId: meta.sessionId, stamp });
   }
 
   copyPage(logEnd: number, from: CopyPosition): CopyPage {
@@ -216,49 +233,68 @@ export class Session extends DurableObject<Bindings> {
       return refuse("conflict_error", `the session's queue is full (${QUEUE_MAX} messages)`);
     }
     const cursor = this.#journal.last;
-    if (credentials) this.#credentials.keep(runId, credentials, sealed);
-    if (repeat) this.#store.saveKey(repeat.key, repeat.bodyDigest, runId, cursor);
-    if (!busy) {
-      this.#driver.start(plan);
-      return ok({ cursor, runId });
-    }
-    this.#store.enqueue(plan);
-    const position = this.#store.queueLength();
-    this.#journal.commit(runId, { entries: [], events: [{ type: "queued", position }], audit: [] });
+    // All of it or nothing: a key that is known belongs to a run that is there.
+    this.#store.transaction(() => {
+      if (credentials) this.#credentials.keep(runId, credentials, sealed);
+      if (repeat) this.#store.saveKey(repeat.key, repeat.bodyDigest, runId, cursor);
+      if (!busy) return this.#driver.begin(plan);
+      this.#store.enqueue(plan, Date.now());
+      const position = this.#store.queueLength();
+      this.#journal.commit(runId, { entries: [], events: [{ type: "queued", position }], audit: [] });
+    });
     this.#driver.ensure();
     return ok({ cursor, runId });
   }
 
-  /** Answers an open question, once (H-7). Returns before the tool runs. */
+  /** Answers an open question, once (H-7, E-16). Returns before the tool runs. */
   async answer(decisionId: string, reply: PermissionReply): Promise<Answer<void>> {
     if (!this.#store.meta()) return notFound();
-    const { redact } = await this.#redactor();
-    const shown = this.#store.openDecisions().find((decision) => decision.decision_id === decisionId);
-    const digest = shown ? await inputDigest(shown.input) : "";
+    const { redact, redactJson } = await this.#redactor();
+    const shown = this.#store.openDecision(decisionId);
+    const input = redactJson(reply.updated_input ?? shown?.input ?? {});
+    const digest = shown ? await inputDigest(input) : "";
     // From here on nothing waits: of two answers at once one is first.
     const state = this.#store.decisionState(decisionId);
     const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
     if (state === undefined || state === "timeout" || state === "void") return unknown;
     if (state === "answered") return refuse("conflict_error", `permission request ${decisionId} was already answered`);
     this.#expire();
-    const open = this.#store.openDecisions().find((decision) => decision.decision_id === decisionId);
+    const open = this.#store.openDecision(decisionId);
     if (!open) return unknown;
+    const tool = this.#deployment().tools.get(open.tool_name);
+    const effect = readReply(open, reply, tool);
+    if (!effect.ok) return effect;
+    const { updatedInput, grant } = effect.value;
     const settled = {
       kind: "decision_settled" as const,
+      ...(open.agent === undefined ? {} : { agent: open.agent }),
       decision_id: decisionId,
       call_id: open.call_id,
       allow: reply.allow,
       reason: redact(reply.reason ?? (reply.allow ? "allowed by the user" : "denied by the user")),
+      ...(updatedInput ? { updated_input: redactJson({ ...updatedInput }) } : {}),
+      ...(grant ? { grant } : {}),
       by: "user" as const,
     };
     const approval = {
       ...{ id: newId("aud"), sessionId: this.#store.meta()?.sessionId ?? "", asked: open, settled, digest },
-      tool: this.#deployment().tools.get(open.tool_name),
-      run: this.#journal.fold.run,
+      tool,
+      run: this.#journal.tree.foldOf(open.agent)?.run,
       now: Date.now(),
     };
     this.#driver.settle(open.runId, settled, [approvalEntry(approval)]);
     return ok(undefined);
+  }
+
+  /** Makes the model's context smaller in a run of its own; answers when it has ended. */
+  async compact(request: StartRequest): Promise<Answer<Compaction>> {
+    const begun = await this.begin(request);
+    if (!begun.ok) return begun;
+    await this.#driver.ended(begun.value.runId);
+    const outcome = this.#journal.fold.run?.outcome;
+    const { before, after } = this.#journal.fold.lastCompaction ?? { before: 0, after: 0 };
+    if (outcome?.type === "error") return refuse("internal_error", `the context was not compacted: ${outcome.message}`);
+    return ok({ compacted: after < before, tokens_before: before, tokens_after: after });
   }
 
   openDecisions(): Answer<readonly OpenDecision[]> {
@@ -280,9 +316,12 @@ export class Session extends DurableObject<Bindings> {
     return this.#queries.history(meta, limit, cursor);
   }
 
-  stats(): Answer<SessionStatsView> {
+  async stats(): Promise<Answer<SessionStatsView>> {
     const meta = this.#store.meta();
-    return meta ? ok(this.#queries.stats(meta.sessionId)) : notFound();
+    if (!meta) return notFound();
+    const git = await repositoryOf(this.#sandbox(), this.#journal.fold.facts.cwd);
+    const shown = git ? { branch: git.branch ?? null, dirty: git.dirty, root: git.root } : null;
+    return ok({ ...this.#queries.stats(meta.sessionId), git: shown });
   }
 
   /** Where the audit's chain ends, once all entries are delivered. */
@@ -378,13 +417,19 @@ export class Session extends DurableObject<Bindings> {
     return new TenantBook(this.ctx.storage.sql);
   }
 
-  /** Questions whose time is over are denied (T-4). */
+  /** Questions whose time is over are denied (T-4), messages that waited too long are given up. */
   #expire(): void {
     const now = Date.now();
+    for (const runId of this.#store.dequeueOlder(now - this.#config.QUEUE_TIMEOUT_SECONDS * 1000)) {
+      const error = "the message waited too long behind another run (QUEUE_TIMEOUT_SECONDS); send it again";
+      const event = { type: "error", error, category: "timeout", retryable: true } as const;
+      this.#journal.commit(runId, { entries: [], events: [event], audit: [] });
+    }
     for (const decision of this.#store.openDecisions()) {
       if (decision.deadline > now) continue;
       this.#driver.settle(decision.runId, {
         kind: "decision_settled",
+        ...(decision.agent === undefined ? {} : { agent: decision.agent }),
         decision_id: decision.decision_id,
         call_id: decision.call_id,
         allow: false,
@@ -424,6 +469,8 @@ export class Session extends DurableObject<Bindings> {
     const now = Date.now();
     const times = this.#store.openDecisions().map((decision) => decision.deadline);
     if (this.#driver.running || this.#driver.unfinished) times.push(now + this.#config.HEARTBEAT_SECONDS * 1000);
+    const queued = this.#store.oldestQueued();
+    if (queued !== undefined) times.push(queued + this.#config.QUEUE_TIMEOUT_SECONDS * 1000);
     if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
     if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
   }

@@ -5,18 +5,12 @@ import type { Session } from "../durable-objects/session.ts";
 import { createObjectAuditLog } from "../durable-objects/session-audit.ts";
 import { createObjectSessions } from "../durable-objects/session-port.ts";
 import { createD1AuditLog } from "./audit/d1-log.ts";
-import {
-  type Bindings,
-  composeAudit,
-  composeChoice,
-  composeDeployment,
-  composeDirectory,
-  composeEngine,
-  composeMemorySandbox,
-  type Deployment,
-  newId,
-  readConfig,
-} from "./compose.ts";
+import { type Bindings, newId, readConfig } from "./compose/bindings.ts";
+import { composeDeployment, type Deployment } from "./compose/deployment.ts";
+import { composeEngine } from "./compose/engine.ts";
+import { composeAudit, composeDirectory } from "./compose/ports.ts";
+import { composeChoice } from "./compose/providers.ts";
+import { composeMemorySandbox } from "./compose/sandbox.ts";
 import type { AuditLog } from "./contract/audit.ts";
 import type { Config } from "./contract/config.ts";
 import { ok } from "./contract/result.ts";

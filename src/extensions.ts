@@ -1,5 +1,7 @@
 import type { ModelProvider } from "./contract/model.ts";
+import type { Skill } from "./contract/skills.ts";
 import type { Tool } from "./contract/tools.ts";
+import type { KeyedBundle } from "./prompts/index.ts";
 
 /** What a deployment adds to the engine in code; read once, when the Worker is loaded. */
 export type Extensions = {
@@ -7,6 +9,10 @@ export type Extensions = {
   readonly providers: readonly ModelProvider[];
   /** Tools beside the built-in ones; a name that is taken stops the Worker from starting. */
   readonly tools: readonly Tool[];
+  /** Prompt bundles beside the built-in ones; one for a key that is taken replaces it (B-5). */
+  readonly bundles: readonly KeyedBundle[];
+  /** Named prompts for the Skill tool, beside those of the `SKILLS` var and the workspace. */
+  readonly skills: readonly Skill[];
 };
 
 /** Checks the extensions of a deployment; throws on a provider name that is none or there twice. */
@@ -17,7 +23,12 @@ export function createFlyto(extensions: Partial<Extensions>): Extensions {
     if (twice || !/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
       throw new Error(`extensions: provider ${JSON.stringify(name)}`);
   }
-  return { providers, tools: extensions.tools ?? [] };
+  return {
+    providers,
+    tools: extensions.tools ?? [],
+    bundles: extensions.bundles ?? [],
+    skills: extensions.skills ?? [],
+  };
 }
 
 /** Edit this to extend your deployment. */

@@ -1,12 +1,13 @@
 import type { Config } from "./contract/config.ts";
 import type { Credentials } from "./contract/credentials.ts";
 import type { RunPlan } from "./contract/log.ts";
-import type { PermissionMode } from "./contract/permission.ts";
+import { joinRules, type PermissionMode } from "./contract/permission.ts";
 import type { Redactor } from "./contract/redaction.ts";
 import { type Answer, refuse } from "./contract/refusal.ts";
 import type { RunRequest } from "./contract/requests.ts";
 import { ok } from "./contract/result.ts";
 import type { Caller } from "./contract/sessions.ts";
+import { familyOf } from "./prompts/index.ts";
 import { secretProblem } from "./secrets/redactor/redactor.ts";
 
 /** What a plan needs to know of the deployment's providers. */
@@ -70,6 +71,7 @@ export async function planRun(
   if (stricter(mode, floor) !== mode) {
     return refuse("invalid_request_error", `permission_mode must not be looser than ${floor}`);
   }
+  const rules = own?.permission_rules || request.permission_rules;
   const { system_prompt, max_cost_usd, thinking_budget, effort, fast_mode } = request;
   // What is stored and sent to a model never holds a registered secret, the prompt included (S-5).
   const { redact, redactJson } = choice.redactor(credentials);
@@ -82,6 +84,12 @@ export async function planRun(
         max_turns: Math.min(request.max_turns ?? config.MAX_TURNS, config.MAX_TURNS),
         stop_sequences: request.stop_sequences ?? [],
         permission_mode: mode,
+        ...(mode === "plan" && floor !== "plan" ? { mode_after_plan: floor } : {}),
+        ...(rules ? { rules: joinRules(own?.permission_rules, request.permission_rules) } : {}),
+        bundle: request.bundle ?? {
+          model_family: config.DEFAULT_MODEL_FAMILY?.toLowerCase() ?? familyOf(model),
+          scenario: config.DEFAULT_SCENARIO.toLowerCase(),
+        },
         actor_id: redact(request.actor_id ?? ""),
         metadata: redactJson(request.metadata ?? {}),
         own_credentials: credentials !== undefined,

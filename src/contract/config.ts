@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { PermissionMode } from "./permission.ts";
+import { PermissionMode, PermissionRules, RISKS } from "./permission.ts";
+import { Skill } from "./skills.ts";
 
 /** A number given as text in a Worker var, with the contract's default. */
 const number = (fallback: number, min = 0) => z.coerce.number({ error: "must be a number" }).min(min).default(fallback);
@@ -10,6 +11,22 @@ const flag = z
   .default(false)
   .transform((value) => value === true || value === "true" || value === "1");
 const text = z.string().optional();
+
+/** JSON in a text var. */
+function json<T>(schema: z.ZodType<T>) {
+  return z
+    .union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())])
+    .transform((value, context) => {
+      if (typeof value !== "string") return value;
+      try {
+        return JSON.parse(value) as unknown;
+      } catch {
+        context.addIssue({ code: "custom", message: "must be JSON" });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+}
 
 /** Every setting of a deployment that is a plain value, with its default: the one place (G-1, G-2, H-15). */
 export const Config = z.object({
@@ -26,6 +43,12 @@ export const Config = z.object({
   MAX_OUTPUT_TOKENS: integer(8_192, 1),
   PERMISSION_TIMEOUT_SECONDS: number(300),
   PERMISSION_MODE: PermissionMode.default("default"),
+  /** `{"allow": [...], "ask": [...], "deny": [...]}` as JSON, each a list like `Bash(git status)`. */
+  PERMISSION_RULES: json(PermissionRules).optional(),
+  /** Let the fast model answer questions of at most this risk; `off`: every question goes to a person. */
+  PERMISSION_CLASSIFIER: z.enum(["off", ...RISKS]).default("off"),
+  /** Time the check of one call may take, its look-ups in the sandbox included. */
+  PERMISSION_CHECK_SECONDS: number(10, 0.05),
   KEEPALIVE_SECONDS: number(15, 0.05),
   HEARTBEAT_SECONDS: number(20, 0.1),
   UPSTREAM_IDLE_SECONDS: number(60, 0.05),
@@ -41,6 +64,10 @@ export const Config = z.object({
   MAX_PARALLEL_TOOLS: integer(4, 1),
   /** Bytes of all files of one session's virtual workspace. */
   WORKSPACE_MAX_BYTES: integer(256 * 1024 * 1024, 1024),
+  /** A run is given up after so long, waiting included. */
+  RUN_MAX_SECONDS: number(24 * 3600, 0.05),
+  /** A message that waits behind a run is given up after so long. */
+  QUEUE_TIMEOUT_SECONDS: number(3600, 0.05),
   RUN_MAX_RESTARTS: integer(5),
   /** Event rows a session keeps for clients that come back; older ones are answered with a snapshot. */
   EVENTS_KEPT: integer(100_000, 1),
@@ -54,7 +81,26 @@ export const Config = z.object({
   ALLOWED_MODELS: text,
   ALLOW_REQUEST_BASE_URL: flag,
   ALLOWED_DOMAINS: z.string().default(""),
+  /** Replaces the static sections of the prompt bundle. */
   SYSTEM_PROMPT: text,
+  /** Added to the prompt of every run. */
+  APPEND_PROMPT: text,
+  /** The language answers are to be in. */
+  PROMPT_LANGUAGE: text,
+  /** Which prompt bundle runs use; the family is guessed from the model when it is not set. */
+  DEFAULT_MODEL_FAMILY: text,
+  DEFAULT_SCENARIO: z.string().default("programming"),
+  /** `[{"name", "description", "prompt", "tools"?}]` as JSON: named prompts that the Skill tool runs. */
+  SKILLS: json(z.array(Skill).max(64)).optional(),
+  /** Share of the model's window at which the context is made smaller. */
+  COMPACT_AT: number(0.8, 0.1),
+  /** One call of the fast model: a summary, a classification. */
+  FAST_CALL_SECONDS: number(90, 0.05),
+  MAX_PARALLEL_MODEL_CALLS: integer(4, 1),
+  /** Sub-agents a session may have at work at once. */
+  MAX_SUBAGENTS: integer(64, 0),
+  /** Silent repairs that end the run instead: `tool_result_pairing`, `compaction`; comma list. */
+  STRICT_MODE: z.string().default(""),
   /** Scan what Write and Edit would store for secrets, and hide those found in tool output. */
   SECRET_GUARD: z.enum(["on", "off"]).default("on"),
   /** Parts of paths the guard leaves alone, comma list. */

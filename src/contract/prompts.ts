@@ -1,13 +1,7 @@
-import { z } from "zod";
-
-const KeyPart = z
-  .string()
-  .toLowerCase()
-  .regex(/^[a-z0-9_-]{1,64}$/, "must be 1 to 64 of a-z 0-9 _ -");
-
-/** Which bundle a run uses (B-1): whose models it was written for, and for what kind of work. Upper case is lowered. */
-export const BundleKey = z.object({ model_family: KeyPart, scenario: KeyPart });
-export type BundleKey = z.infer<typeof BundleKey>;
+import type { SessionFacts } from "./facts.ts";
+import type { RunConfig } from "./log.ts";
+import type { ModelRequest } from "./model.ts";
+import type { CachePrefix } from "./prompt-parts.ts";
 
 /** What a section may read (B-6): plain facts of the session, collected by whoever starts the run. */
 export type PromptContext = {
@@ -68,4 +62,30 @@ export type AssembledSection = {
   readonly text: string;
   /** Of a volatile section. */
   readonly reason?: string | undefined;
+};
+
+/** Dynamic texts as a session keeps them: they hold for one bundle and one model, which `tie` names. */
+export type StoredPrompt = { readonly tie: string; readonly texts: Readonly<Record<string, string>> };
+
+/** The prompt of one model call. */
+export type Prompt = {
+  readonly system: ModelRequest["system"];
+  readonly stored: StoredPrompt;
+  readonly prefix: CachePrefix;
+};
+
+/** Where a prompt leaves the one before it, which is where cached tokens end. */
+export type CacheBreak = {
+  /** The first section that differs; `tool_definitions` for the tools. */
+  readonly section: string;
+  readonly kind: PromptSection["kind"] | "tools";
+  readonly change: "changed" | "added" | "removed";
+  readonly reason?: string | undefined;
+};
+
+/** Makes the prompts of a run's model calls; `stored` by `tie` holds what the session has already. */
+export type PromptPort = {
+  compose(config: RunConfig, facts: SessionFacts, stored: ReadonlyMap<string, StoredPrompt["texts"]>): Promise<Prompt>;
+  /** undefined: the newer prompt repeats the older one. */
+  compare(before: CachePrefix, now: CachePrefix): CacheBreak | undefined;
 };

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { SessionId } from "./ids.ts";
 import { ImageBlock } from "./messages.ts";
-import { PermissionMode } from "./permission.ts";
+import { PermissionMode, PermissionRules } from "./permission.ts";
+import { BundleKey } from "./prompt-parts.ts";
 
 /** A header-safe, printable name; line breaks in it would travel into requests and logs. */
 const ModelName = z
@@ -46,6 +47,8 @@ export function runRequest(promptMax: number) {
       .max(20)
       .optional(),
     permission_mode: PermissionMode.optional(),
+    bundle: BundleKey.optional(),
+    permission_rules: PermissionRules.optional(),
     metadata: Metadata.optional(),
     secrets: Secrets.optional(),
     actor_id: z.string().max(256).optional(),
@@ -66,8 +69,18 @@ export const PermissionReply = z.object({
     error: (issue) => (issue.input === undefined ? "allow is required" : "allow must be true or false"),
   }),
   reason: z.string().max(4096).optional(),
+  /** `session`: the same call is not asked about again in this session. */
+  scope: z.enum(["once", "session"]).optional(),
+  /** The input the tool is to run with instead; it must fit the tool's schema (D-1). */
+  updated_input: z.record(z.string(), z.unknown()).optional(),
+  /** The plan as the user changed it; only for a plan approval (D-2). */
+  edited_plan: z.string().min(1).max(100_000).optional(),
 });
 export type PermissionReply = z.infer<typeof PermissionReply>;
+
+/** Which model compacts; what is absent is the deployment's. */
+export const CompactRequest = z.object({ model: ModelName.optional(), provider: z.string().min(1).max(64).optional() });
+export type CompactRequest = z.infer<typeof CompactRequest>;
 
 export const CancelRequest = z.object({ reason: z.string().max(4096).optional() });
 export type CancelRequest = z.infer<typeof CancelRequest>;

@@ -1,6 +1,7 @@
+import type { TodoItem } from "./facts.ts";
 import type { Message } from "./messages.ts";
 import type { Answer } from "./refusal.ts";
-import type { CancelRequest, MessageRequest, PermissionReply, RunRequest } from "./requests.ts";
+import type { CancelRequest, CompactRequest, MessageRequest, PermissionReply, RunRequest } from "./requests.ts";
 import type { TenantSettings } from "./tenants.ts";
 
 /** Who asks: found from the bearer token; lives for one request. */
@@ -13,6 +14,9 @@ export type Caller = {
   readonly provider?: { readonly name?: string; readonly key?: string; readonly baseUrl?: string } | undefined;
 };
 
+/** What a compaction came to; token counts are estimates. */
+export type Compaction = { readonly compacted: boolean; readonly tokens_before: number; readonly tokens_after: number };
+
 export type SessionInfo = { readonly session_id: string; readonly created_at: string; readonly message_count: number };
 
 export type Page<T> = { readonly data: readonly T[]; readonly next_cursor: string | null };
@@ -23,6 +27,8 @@ export type HistoryMessage = Message & { readonly id: string; readonly run_id: s
 export type OpenDecision = {
   readonly id: string;
   readonly kind: string;
+  /** The sub-agent that asks; absent: the session's own agent. */
+  readonly subagent_id?: string;
   readonly tool_name: string;
   readonly tool_call_id: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -63,6 +69,19 @@ export type SessionStatsView = {
   readonly tool_calls: number;
   readonly tool_errors: number;
   readonly denials: number;
+  readonly denied_tools: Readonly<Record<string, number>>;
+  /** Denials since the last call that was let through. */
+  readonly denials_in_a_row: number;
+  /** Questions the permission classifier looked at, and how many of them it answered with yes. */
+  readonly classified: number;
+  readonly classified_allowed: number;
+  readonly compactions: number;
+  readonly subagents: number;
+  readonly file_cache_hits: number;
+  readonly file_cache_misses: number;
+  readonly todos: readonly TodoItem[];
+  /** The workspace's repository (P-4); null: none. */
+  readonly git: { readonly branch: string | null; readonly dirty: boolean; readonly root: string } | null;
   readonly restarts: number;
   readonly errors: number;
 };
@@ -100,6 +119,8 @@ export type SessionsPort = {
   answer(caller: Caller, id: string, decisionId: string, reply: PermissionReply): Promise<Answer<void>>;
   openDecisions(caller: Caller, id: string): Promise<Answer<readonly OpenDecision[]>>;
   cancel(caller: Caller, id: string, request: CancelRequest): Promise<Answer<{ cancelled: boolean }>>;
+  /** Makes the model's context smaller now; refused while a run is going. */
+  compact(caller: Caller, id: string, request: CompactRequest): Promise<Answer<Compaction>>;
   history(
     caller: Caller,
     id: string,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PermissionMode } from "./permission.ts";
+import { PermissionMode, PermissionRules } from "./permission.ts";
 
 /** What a tenant has of its own (G-5); what is absent is the deployment's. */
 export const TenantSettings = z.strictObject({
@@ -9,6 +9,8 @@ export const TenantSettings = z.strictObject({
   default_model: z.string().min(1).max(256).optional(),
   /** Runs are at least as strict as this, and as the deployment's mode. */
   permission_mode: PermissionMode.optional(),
+  /** Rules of all its runs, beside the deployment's. */
+  permission_rules: PermissionRules.optional(),
   /** Models its runs may use, out of those the deployment allows. */
   allowed_models: z.array(z.string().min(1).max(256)).max(256).optional(),
 });

@@ -1,6 +1,8 @@
 import type { z } from "zod";
+import type { Delegation } from "./agents.ts";
 import type { SessionFacts, ToolFact } from "./facts.ts";
 import type { ToolResultContent } from "./messages.ts";
+import type { Result } from "./result.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** How a call of the tool is judged (S-1). */
@@ -11,7 +13,7 @@ export type AuditOperation = "read" | "write" | "edit" | "execute" | "invoke";
 
 /**
  * What happens to a call that was started and has no result when the run is picked up again: `rerun` it (only for
- * idempotent tools), or tell the model that the outcome is `unknown`.
+ * idempotent tools), or tell the model that the outcome is `unknown`. A sub-agent's call needs neither: its own log goes on.
  */
 export type Recovery = "rerun" | "unknown";
 
@@ -23,6 +25,8 @@ export type ToolMetadata = {
   readonly searchHint: string;
   readonly permissionClass: PermissionClass;
   readonly requiresCheckpoint: boolean;
+  /** The call is a plan that a person must approve (D-2); its input has a `plan`. */
+  readonly planApproval?: boolean;
   readonly auditOperation: AuditOperation;
   readonly recovery: Recovery;
 };
@@ -68,6 +72,17 @@ export type Tool<I = unknown> = {
   /** How long the call may take, milliseconds; the engine's default when absent. The engine adds a grace and cuts it off. */
   timeoutMs?(input: I): number;
   run(input: I, context: ToolContext): Promise<ToolOutcome>;
+  /** Present: the call is for other agents, and the engine asks this instead of `run`. An error is the model's to read. */
+  delegate?(input: I, context: DelegateContext): Promise<Result<Delegation, string>>;
+};
+
+/** What a delegating call may look at. */
+export type DelegateContext = {
+  readonly signal: AbortSignal;
+  readonly sandbox: Sandbox;
+  readonly facts: SessionFacts;
+  /** Named agents of the session. */
+  readonly teammates: readonly { readonly id: string; readonly name: string; readonly working: boolean }[];
 };
 
 /** The tools of a deployment, by name. */

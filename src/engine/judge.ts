@@ -1,81 +1,152 @@
+import type { DecisionKind } from "../contract/log.ts";
+import type { Grant, PermissionVerdict } from "../contract/permission.ts";
 import type { Tool } from "../contract/tools.ts";
+import type { Agent } from "./agent.ts";
 import type { EngineDeps } from "./deps.ts";
-import type { SessionFold } from "./log/fold.ts";
-import type { Call, RunState } from "./log/run-state.ts";
+import type { Call } from "./log/run-state.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+export type Question = {
+  readonly kind: "ask";
+  readonly decision: DecisionKind;
+  readonly tool: Tool;
+  readonly input: Input;
+  readonly message: string;
+  readonly reason: string;
+  readonly risk: PermissionVerdict["risk"];
+  readonly grant: Grant | undefined;
+};
 
 /** What is to become of a call that has no result yet. Anything unclear is denied, with a reason the model can read. */
 export type Judgement =
   | {
       readonly kind: "run";
       readonly tool: Tool;
-      readonly input: Readonly<Record<string, unknown>>;
+      readonly input: Input;
       readonly reason: string;
+      /** A person changed the input. */
+      readonly rewritten: boolean;
+      /** Nobody was asked, and the call may not be undone. */
+      readonly risky: boolean;
     }
-  | {
-      readonly kind: "ask";
-      readonly tool: Tool;
-      readonly input: Readonly<Record<string, unknown>>;
-      readonly message: string;
-    }
+  | Question
   /** `denied`: forbidden (audited as blocked); else the call itself is no good. */
   | { readonly kind: "refuse"; readonly message: string; readonly denied: boolean };
 
+/** What the model reads when nobody says yes to what cannot be undone (D-4). */
+const DENIED_AT_CHECKPOINT = "error: tool execution denied at checkpoint";
+
 /** Judges one call: known tool, sound input, permission (D-1, S-1). Fails closed. */
-export async function judge(call: Call, fold: SessionFold, run: RunState, deps: EngineDeps): Promise<Judgement> {
+export async function judge(call: Call, agent: Agent): Promise<Judgement> {
+  const { deps, run } = agent;
   const { block, at } = call;
   const tool = deps.tools.get(block.name);
   if (!tool) return bad(`error: unknown tool ${JSON.stringify(block.name.slice(0, 128))}`);
+  const own = run.config.agent?.tools;
+  if (own && !own.includes(tool.name)) {
+    return refuse(`error: ${tool.name} is not available to this agent; it may use ${own.join(", ") || "no tools"}`);
+  }
   if (block.input_error) return bad("error: the tool's input is not a JSON object; call it again with valid JSON");
-  if (at.phase === "answered" && !at.allow) return { kind: "refuse", message: denial(at.reason), denied: true };
-  const raw = at.phase === "answered" && at.updatedInput ? at.updatedInput : block.input;
-  const parsed = tool.input.safeParse(raw);
+  if (at.phase === "answered" && !at.allow) return refuse(denialOf(at));
+  const rewritten = at.phase === "answered" && at.updatedInput !== undefined;
+  const parsed = tool.input.safeParse(at.phase === "answered" && at.updatedInput ? at.updatedInput : block.input);
   if (!parsed.success) return bad(`error: invalid input for ${tool.name}: ${issues(parsed.error.issues)}`);
-  const input = parsed.data as Readonly<Record<string, unknown>>;
+  const input = parsed.data as Input;
   const secrets = secretsIn(tool, input, deps);
   if (secrets > 0) {
     deps.observe("secret_scan_blocked", { tool: tool.name, count: secrets });
-    return {
-      kind: "refuse",
-      message: denial(`secret_detected:count=${secrets}; a file must not hold a secret`),
-      denied: true,
-    };
+    return refuse(denial(`secret_detected:count=${secrets}; a file must not hold a secret`));
   }
-  if (at.phase === "answered") return { kind: "run", tool, input, reason: at.reason };
-  const verdict = await check(tool, input, fold, run, deps);
-  if (verdict.decision === "deny") return { kind: "refuse", message: denial(verdict.reason), denied: true };
-  const chosen = verdict.updatedInput ?? input;
-  if (verdict.decision === "allow") return { kind: "run", tool, input: chosen, reason: verdict.reason };
-  if (!run.config.interactive) {
-    const why = "this run is stateless, so nobody can be asked for permission";
-    return { kind: "refuse", message: denial(`${why} (${verdict.reason})`), denied: true };
-  }
-  return { kind: "ask", tool, input: chosen, message: question(tool, chosen, verdict.reason) };
+  const verdict = await check(tool, input, agent);
+  if (verdict.decision === "deny") return refuse(denial(verdict.reason));
+  const said = { kind: "run", tool, rewritten } as const;
+  if (at.phase === "answered") return { ...said, input, reason: at.reason, risky: false };
+  return weigh(tool, verdict.updatedInput ?? input, verdict, call, agent);
 }
 
-async function check(
-  tool: Tool,
-  input: Readonly<Record<string, unknown>>,
-  fold: SessionFold,
-  run: RunState,
-  deps: EngineDeps,
-) {
-  try {
-    return await deps.permission.check({
-      toolName: tool.name,
-      metadata: tool.metadata,
-      input,
-      mode: run.config.permission_mode,
-      cwd: fold.facts.cwd,
-      root: deps.sandbox.root,
-      files: deps.sandbox.files,
-    });
-  } catch {
-    return { decision: "deny", reason: "the permission check failed", risk: "high", updatedInput: undefined } as const;
+/** The call may be allowed: by whom, and whether somebody must be asked first. */
+function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Call, { run }: Agent): Judgement {
+  const { metadata } = tool;
+  const decision: DecisionKind | undefined = metadata.planApproval
+    ? "plan_approval"
+    : metadata.requiresCheckpoint
+      ? "checkpoint"
+      : verdict.decision === "ask"
+        ? "permission"
+        : undefined;
+  const classified = at.phase === "classified" && at.allow;
+  if (decision === undefined || (decision === "permission" && classified)) {
+    const reason = at.phase === "classified" ? `the classifier allowed it: ${at.reason}` : verdict.reason;
+    return { kind: "run", tool, input, reason, rewritten: false, risky: verdict.risk === "high" };
   }
+  if (!run.config.interactive) {
+    if (decision === "checkpoint") return refuse(DENIED_AT_CHECKPOINT);
+    return refuse(denial(`this run is stateless, so nobody can be asked for permission (${verdict.reason})`));
+  }
+  const { reason, risk, grant } = verdict;
+  const message = question(tool, input, decision === "permission" ? reason : "");
+  return {
+    kind: "ask",
+    decision,
+    tool,
+    input,
+    message,
+    reason,
+    risk,
+    grant: decision === "permission" ? grant : undefined,
+  };
+}
+
+/** The policy's word, or a denial when it fails or takes too long: its look-ups may go to a sandbox that hangs. */
+async function check(tool: Tool, input: Input, agent: Agent): Promise<PermissionVerdict> {
+  const { deps, run, fold, tree, signal } = agent;
+  const outside = outsideOwnFolder(tool, input, agent);
+  if (outside !== undefined) return deny(outside);
+  const done = new AbortController();
+  const slow = deps
+    .delay(deps.limits.permissionCheckMs, AbortSignal.any([signal, done.signal]))
+    .then(() => deny("the permission check took too long"));
+  try {
+    const verdict = await Promise.race([
+      slow,
+      deps.permission.check({
+        toolName: tool.name,
+        metadata: tool.metadata,
+        input,
+        mode: run.mode,
+        rules: run.config.rules,
+        grants: tree.grants,
+        cwd: fold.facts.cwd,
+        root: deps.sandbox.root,
+        files: deps.sandbox.files,
+      }),
+    ]);
+    signal.throwIfAborted();
+    return verdict;
+  } catch {
+    signal.throwIfAborted();
+    return deny("the permission check failed");
+  } finally {
+    done.abort();
+  }
+}
+
+function deny(reason: string): PermissionVerdict {
+  return { decision: "deny", reason, risk: "high" };
+}
+
+/** An agent that may write in one folder only writes nowhere else, by no tool; undefined: the call is not of that kind. */
+function outsideOwnFolder(tool: Tool, input: Input, { run }: Agent): string | undefined {
+  const folder = run.config.agent?.write_dir;
+  if (folder === undefined || tool.metadata.readOnly || tool.delegate) return undefined;
+  const path = input.file_path;
+  const plain = typeof path === "string" && path.startsWith(`${folder}/`) && !path.split("/").includes("..");
+  return plain ? undefined : `this agent may write below ${folder} only, with Write and Edit`;
 }
 
 /** How many secrets a file tool would store; the path is exempt or not as the guard is set (S-3). */
-function secretsIn(tool: Tool, input: Readonly<Record<string, unknown>>, deps: EngineDeps): number {
+function secretsIn(tool: Tool, input: Input, deps: EngineDeps): number {
   const { auditOperation } = tool.metadata;
   if (auditOperation !== "write" && auditOperation !== "edit") return 0;
   const text = input.content ?? input.new_string;
@@ -86,17 +157,27 @@ function bad(message: string): Judgement {
   return { kind: "refuse", message, denied: false };
 }
 
+function refuse(message: string): Judgement {
+  return { kind: "refuse", message, denied: true };
+}
+
 function denial(reason: string): string {
   return `error: permission denied: ${reason}`;
 }
 
-function question(tool: Tool, input: Readonly<Record<string, unknown>>, reason: string): string {
+function denialOf(answer: Extract<Call["at"], { phase: "answered" }>): string {
+  if (answer.kind === "plan_approval") return `error: the plan was not approved: ${answer.reason}`;
+  if (answer.kind !== "checkpoint") return denial(answer.reason);
+  return answer.by === "user" ? `${DENIED_AT_CHECKPOINT}: ${answer.reason}` : DENIED_AT_CHECKPOINT;
+}
+
+function question(tool: Tool, input: Input, reason: string): string {
   const resource = tool.resource(input);
   const shown = resource.length > 500 ? `${resource.slice(0, 500)}…` : resource;
   return `${tool.name} wants to run: ${shown}${reason ? ` (${reason})` : ""}`;
 }
 
-function issues(list: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
+export function issues(list: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
   return list
     .slice(0, 5)
     .map((issue) => (issue.path.length > 0 ? `${issue.path.map(String).join(".")}: ${issue.message}` : issue.message))

@@ -1,4 +1,4 @@
-import type { EngineEvent, LiveEvent } from "../contract/events.ts";
+import { deltaOf, type EngineEvent, type LiveEvent, withText } from "../contract/events.ts";
 import type { Commit, Output } from "../contract/journal.ts";
 import type { Entry } from "../contract/log.ts";
 import type { Redactor, StreamRedactor } from "../contract/redaction.ts";
@@ -36,12 +36,12 @@ export async function* redactOutput<T>(
   }
 }
 
-type DeltaType = "text_delta" | "thinking_delta";
+type Open = { readonly stream: StreamRedactor; last: LiveEvent };
 
-/** The open text and thinking streams of the current model call. */
+/** The open text and thinking streams of the current model calls, each agent's apart. */
 class DeltaStreams {
   readonly #redactor: Redactor;
-  readonly #open = new Map<DeltaType, StreamRedactor>();
+  readonly #open = new Map<string, Open>();
 
   constructor(redactor: Redactor) {
     this.#redactor = redactor;
@@ -49,33 +49,40 @@ class DeltaStreams {
 
   push(events: readonly LiveEvent[]): LiveEvent[] {
     return events.flatMap((event): LiveEvent[] => {
-      if (event.type === "tool_progress") return [{ ...event, detail: this.#redactor.redact(event.detail) }];
-      const stream = this.#open.get(event.type) ?? this.#redactor.createStream();
-      this.#open.set(event.type, stream);
-      return delta(event.type, stream.push(event.text));
+      const delta = deltaOf(event);
+      if (!delta) return [this.#redactor.redactJson(event)];
+      const open = this.#open.get(delta.stream) ?? { stream: this.#redactor.createStream(), last: event };
+      open.last = event;
+      this.#open.set(delta.stream, open);
+      return shown(event, open.stream.push(delta.text));
     });
   }
 
-  /** A block that closes shows what its stream still held; a call that is taken back drops it. */
+  /** A block that closes shows what its stream still held; a call that is taken back, or over, drops it. */
   settle(events: readonly EngineEvent[]): LiveEvent[] {
     const rest: LiveEvent[] = [];
-    for (const { type } of events) {
-      if (type === "text") rest.push(...this.#close("text_delta"));
-      else if (type === "thinking") rest.push(...this.#close("thinking_delta"));
-      else if (type === "turn_start" || type === "turn_restart") this.#open.clear();
+    for (const event of events) {
+      const inner = event.type === "subagent_event" ? event.event_type : event.type;
+      const agent = event.type === "subagent_event" || event.type === "subagent_end" ? `${event.subagent_id} ` : "";
+      if (inner === "text") rest.push(...this.#close(`${agent}text_delta`));
+      else if (inner === "thinking") rest.push(...this.#close(`${agent}thinking_delta`));
+      else if (inner === "turn_start" || inner === "turn_restart" || inner === "subagent_end") {
+        this.#open.delete(`${agent}text_delta`);
+        this.#open.delete(`${agent}thinking_delta`);
+      }
     }
     return rest;
   }
 
-  #close(type: DeltaType): LiveEvent[] {
-    const text = this.#open.get(type)?.flush() ?? "";
-    this.#open.delete(type);
-    return delta(type, text);
+  #close(key: string): LiveEvent[] {
+    const open = this.#open.get(key);
+    this.#open.delete(key);
+    return open ? shown(open.last, open.stream.flush()) : [];
   }
 }
 
-function delta(type: DeltaType, text: string): LiveEvent[] {
-  return text === "" ? [] : [{ type, text }];
+function shown(event: LiveEvent, text: string): LiveEvent[] {
+  return text === "" ? [] : [withText(event, text)];
 }
 
 function redactCommit(commit: Commit, redactor: Redactor): Commit {

@@ -1,14 +1,16 @@
 import type { EntryOf } from "../contract/log.ts";
 import type { ToolResultContent } from "../contract/messages.ts";
 import type { Tool, ToolOutcome } from "../contract/tools.ts";
+import type { Agent } from "./agent.ts";
 import { capOutput } from "./cap-output.ts";
 import type { EngineDeps } from "./deps.ts";
-import type { SessionFold } from "./log/fold.ts";
 
 export type Runnable = {
   readonly callId: string;
   readonly tool: Tool;
   readonly input: Readonly<Record<string, unknown>>;
+  /** A person changed the input; the model has to know with what the call really ran. */
+  readonly rewritten: boolean;
 };
 
 /**
@@ -17,25 +19,26 @@ export type Runnable = {
  */
 export async function runCall(
   call: Runnable,
-  fold: SessionFold,
-  deps: EngineDeps,
-  signal: AbortSignal,
+  agent: Agent,
   progress: (fraction: number, detail: string) => void,
 ): Promise<EntryOf<"tool_finished">> {
+  const { deps, signal } = agent;
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const limit = (call.tool.timeoutMs?.(call.input) ?? deps.limits.toolTimeoutMs) + deps.limits.toolGraceMs;
   const timer = new AbortController();
   // Keeping a long output writes to the sandbox, so it is part of what the limit holds for.
-  const work = settle(call, fold, deps, both, progress).then(async (outcome) => ({
+  const work = settle(call, agent, both, progress).then(async (outcome) => ({
     ...outcome,
-    content: await presentable(outcome.content, call.callId, deps),
+    content: await presentable(noted(outcome.content, call), call.callId, deps),
   }));
   const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome | Promise<never> => {
     signal.throwIfAborted();
     // The call is over: this promise must not win any more.
     if (timer.signal.aborted) return new Promise<never>(() => undefined);
     deps.observe("tool_timed_out", { tool: call.tool.name, limit_ms: limit });
+    const count = (): void => deps.observe("late_answer_ignored", { tool: call.tool.name });
+    void work.then(count, count);
     return { content: `error: ${call.tool.name} did not end within ${limit} ms and was given up`, isError: true };
   });
   try {
@@ -56,6 +59,12 @@ export async function runCall(
   }
 }
 
+function noted(content: ToolResultContent, { input, rewritten }: Runnable): ToolResultContent {
+  if (!rewritten) return content;
+  const note = `[the user changed the input before the call ran; it ran with ${JSON.stringify(input)}]`;
+  return typeof content === "string" ? `${note}\n${content}` : [{ type: "text", text: note }, ...content];
+}
+
 /** What the model and the client may see: without registered secrets (also in the kept file), cut, without found ones. */
 async function presentable(content: ToolResultContent, callId: string, deps: EngineDeps): Promise<ToolResultContent> {
   const capped = await capOutput(deps.redactor.redactJson(content), callId, deps);
@@ -66,8 +75,7 @@ async function presentable(content: ToolResultContent, callId: string, deps: Eng
 /** The tool's outcome; a bug in the tool becomes an error result without details. */
 async function settle(
   call: Runnable,
-  fold: SessionFold,
-  deps: EngineDeps,
+  { fold, deps }: Agent,
   signal: AbortSignal,
   progress: (fraction: number, detail: string) => void,
 ): Promise<ToolOutcome> {

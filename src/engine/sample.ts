@@ -1,33 +1,34 @@
-import type { EngineEvent, LiveEvent } from "../contract/events.ts";
+import type { EngineEvent, LiveEvent, SubagentEvent } from "../contract/events.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Output } from "../contract/journal.ts";
 import type { EntryOf } from "../contract/log.ts";
 import type { AssistantBlock } from "../contract/messages.ts";
 import type { ModelEvent, ModelRequest } from "../contract/model.ts";
+import type { PromptedAgent } from "./agent.ts";
+import { answerTokens, contextTokens } from "./context-size.ts";
 import type { EngineDeps } from "./deps.ts";
-import type { SessionFold } from "./log/fold.ts";
 import type { RunState } from "./log/run-state.ts";
 import { StopMatcher } from "./stop-sequences.ts";
 
 /** How a model call ended for the loop. `shown`: something of it has reached the client. */
 export type SampleEnd =
   | { readonly kind: "answered" }
+  /** The run's budget is spent; no call was made (T-6). */
+  | { readonly kind: "unaffordable" }
   | { readonly kind: "failed"; readonly failure: Failure; readonly shown: boolean };
 
 /**
  * One model call: events go up as they come, the whole reply is committed at its end. Blocks are shown only after they
  * are stored; deltas at once (architecture, idea 2). Ends early, and stops the upstream, when a stop sequence is hit.
  */
-export async function* sample(
-  fold: SessionFold,
-  run: RunState,
-  deps: EngineDeps,
-  signal: AbortSignal,
-): AsyncGenerator<Output, SampleEnd> {
+export async function* sample(agent: PromptedAgent): AsyncGenerator<Output, SampleEnd> {
+  const { run, deps, signal, slots } = agent;
+  const release = await slots.take(slots.capped ? worstNano(agent) : 0, signal);
+  if (!release) return { kind: "unaffordable" };
   const upstream = new AbortController();
   const call = AbortSignal.any([signal, upstream.signal]);
   const reply = new Reply(run);
-  const events = deps.provider.stream(buildRequest(fold, run, deps), call)[Symbol.asyncIterator]();
+  const events = deps.provider.stream(buildRequest(agent), call)[Symbol.asyncIterator]();
   try {
     while (true) {
       const next = await events.next();
@@ -42,6 +43,7 @@ export async function* sample(
   } finally {
     upstream.abort(new Error("model call is over"));
     await events.return?.(undefined).catch(() => undefined);
+    release();
   }
 }
 
@@ -51,7 +53,17 @@ const ENDED_WITHOUT_EVENT: Failure = {
   retryable: true,
 };
 
+/** What the call costs at most: everything it reads at the full price, and the longest answer. */
+function worstNano(agent: PromptedAgent): number {
+  const { run, deps } = agent;
+  const info = deps.models.info(run.config.model, run.config.provider);
+  const input = contextTokens(agent);
+  return deps.models.costNano(info, { input, output: outputTokens(agent), cache_read: 0, cache_write: 0 });
+}
+
 type Ending = Extract<ModelEvent, { type: "finished" | "failed" }>;
+
+type OwnLive = Exclude<LiveEvent, SubagentEvent>;
 
 /** The half-built reply of one call. */
 class Reply {
@@ -60,7 +72,7 @@ class Reply {
   #stops: StopMatcher;
   #hit: string | undefined;
   #textShown = "";
-  #pending: (LiveEvent | { readonly stored: EngineEvent })[] = [];
+  #pending: (OwnLive | { readonly stored: EngineEvent })[] = [];
   shown = false;
 
   constructor(run: RunState) {
@@ -99,7 +111,7 @@ class Reply {
 
   /** What may leave now: neighbouring live events together, each block as a commit of its own place in the order. */
   *output(): Generator<Output> {
-    let live: LiveEvent[] = [];
+    let live: OwnLive[] = [];
     let stored: EngineEvent[] = [];
     for (const item of this.#pending) {
       this.shown = true;
@@ -184,21 +196,31 @@ class Reply {
   }
 }
 
-function buildRequest(fold: SessionFold, run: RunState, deps: EngineDeps): ModelRequest {
+function buildRequest(agent: PromptedAgent): ModelRequest {
+  const { run, deps, fold, prompt } = agent;
   const { config } = run;
-  const info = deps.models.info(config.model, config.provider);
-  const cap = config.max_tokens ?? Math.min(info.max_output_tokens, deps.limits.maxOutputTokens);
-  const thinking = info.supports_thinking ? config.thinking_budget : undefined;
   return {
     model: config.model,
-    system: deps.system(config, fold.facts),
-    messages: fold.messages,
+    system: prompt.system,
+    messages: fold.context,
     tools: deps.toolDefinitions,
-    // A thinking budget counts against max_tokens: leave room for the answer beside it.
-    maxTokens: thinking ? Math.max(cap, Math.min(thinking + cap, info.max_output_tokens)) : cap,
+    maxTokens: outputTokens(agent),
     stopSequences: config.stop_sequences,
-    thinkingBudget: thinking,
+    thinkingBudget: thinkingTokens(agent),
     effort: config.effort,
     fastMode: config.fast_mode,
   };
+}
+
+/** A thinking budget counts against max_tokens: leave room for the answer beside it. */
+function outputTokens(agent: PromptedAgent): number {
+  const info = agent.deps.models.info(agent.run.config.model, agent.run.config.provider);
+  const cap = answerTokens(agent, info);
+  const thinking = thinkingTokens(agent);
+  return thinking ? Math.max(cap, Math.min(thinking + cap, info.max_output_tokens)) : cap;
+}
+
+function thinkingTokens({ run, deps }: PromptedAgent): number | undefined {
+  const { config } = run;
+  return deps.models.info(config.model, config.provider).supports_thinking ? config.thinking_budget : undefined;
 }

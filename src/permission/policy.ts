@@ -1,10 +1,16 @@
-import type { PermissionCall, PermissionPolicy, PermissionVerdict } from "../contract/permission.ts";
+import type {
+  Grant,
+  PermissionCall,
+  PermissionPolicy,
+  PermissionRules,
+  PermissionVerdict,
+} from "../contract/permission.ts";
 import type { PermissionClass } from "../contract/tools.ts";
 import { checkUrl, isAllowedDomain, type Resolve } from "../shared/egress.ts";
 import { judgeCommand } from "./bash/classify.ts";
 import { literalText } from "./bash/words.ts";
 import { classifyPath, type PathVerdict, tidyPath } from "./path.ts";
-import { matchesCommand, matchesPath, type PermissionRules, parseRule, type Rule } from "./rules.ts";
+import { matchesCommand, matchesPath, parseRule, type Rule } from "./rules.ts";
 
 export type PolicyOptions = {
   /** Domains WebFetch may read without a question; a name covers its subdomains. */
@@ -24,12 +30,18 @@ export type ClassPolicy = PermissionPolicy & {
   unregisterToolClass(toolName: string): void;
 };
 
-type Judgement = PermissionVerdict & {
+type PlainVerdict = Pick<PermissionVerdict, "decision" | "reason" | "risk">;
+
+type Judgement = PlainVerdict & {
+  /** The argument a grant for this call stands for. */
+  readonly grant?: Pick<Grant, "argument">;
   /** True when the call may change something; `plan` refuses it. */
   readonly writes: boolean;
   /** Whether a rule fits the call; `real` looks at what the call leads to only, not at how it is spelled. */
   readonly fits: (rule: Rule, real: boolean) => boolean;
 };
+
+type ParsedRules = { readonly allow: readonly Rule[]; readonly ask: readonly Rule[]; readonly deny: readonly Rule[] };
 
 const DEFAULT_HOME = "/home/user";
 /** Links of more files than this are not looked at; such a command asks. */
@@ -38,27 +50,29 @@ const MAX_READS = 100;
 /** Decides by tool class, then by rules, then by mode. Anything that throws on the way is a denial. spec: S-1, G-1 */
 export function createPolicy(options: PolicyOptions): ClassPolicy {
   const classes = new Map<string, PermissionClass>();
-  const rules = {
-    allow: (options.rules?.allow ?? []).map(parseRule),
-    ask: (options.rules?.ask ?? []).map(parseRule),
-    deny: (options.rules?.deny ?? []).map(parseRule),
-  };
+  const ownRules = parseRules(options.rules);
   const judge = async (call: PermissionCall): Promise<PermissionVerdict> => {
+    const rules = call.rules ? joinParsed(ownRules, parseRules(call.rules)) : ownRules;
     const permissionClass = classes.get(call.toolName) ?? call.metadata.permissionClass;
     const allow = rules.allow.filter((rule) => rule.matchesTool(call.toolName));
     const judged = await judgeClass(permissionClass, call, options, allow);
     const hit = (list: readonly Rule[], real = false) =>
       list.some((rule) => rule.matchesTool(call.toolName) && judged.fits(rule, real));
     if (judged.decision === "deny") return plain(judged);
-    if (hit(rules.deny)) return verdict("deny", "a rule of this deployment refuses it", "high");
+    if (hit(rules.deny)) return verdict("deny", "a permission rule refuses it", "high");
     if (call.mode === "plan" && judged.writes)
       return verdict("deny", "plan mode: nothing that writes runs until the plan is approved", "medium");
     if (call.mode === "bypass") return verdict("allow", "permissions are bypassed", judged.risk);
-    if (hit(rules.ask))
-      return verdict("ask", "a rule of this deployment asks", judged.risk === "low" ? "medium" : judged.risk);
-    if (judged.decision === "ask" && permissionClass !== "bash" && hit(rules.allow, true))
-      return verdict("allow", "a rule of this deployment allows it", judged.risk);
-    return plain(judged);
+    const asks = hit(rules.ask);
+    if (!asks && judged.decision === "allow") return plain(judged);
+    const grant = { tool: call.toolName, ...judged.grant };
+    if (call.grants?.some((given) => given.tool === grant.tool && given.argument === grant.argument))
+      return verdict("allow", "allowed by the user for this session", judged.risk);
+    if (asks)
+      return { ...verdict("ask", "a permission rule asks", judged.risk === "low" ? "medium" : judged.risk), grant };
+    if (permissionClass !== "bash" && hit(rules.allow, true))
+      return verdict("allow", "a permission rule allows it", judged.risk);
+    return { ...plain(judged), grant };
   };
   return {
     async check(call) {
@@ -77,15 +91,24 @@ export function createPolicy(options: PolicyOptions): ClassPolicy {
   };
 }
 
+function parseRules(rules: PermissionRules | undefined): ParsedRules {
+  const list = (texts: readonly string[] | undefined) => (texts ?? []).map(parseRule);
+  return { allow: list(rules?.allow), ask: list(rules?.ask), deny: list(rules?.deny) };
+}
+
+function joinParsed(a: ParsedRules, b: ParsedRules): ParsedRules {
+  return { allow: [...a.allow, ...b.allow], ask: [...a.ask, ...b.ask], deny: [...a.deny, ...b.deny] };
+}
+
 function verdict(
   decision: PermissionVerdict["decision"],
   reason: string,
   risk: PermissionVerdict["risk"],
-): PermissionVerdict {
+): PlainVerdict {
   return { decision, reason, risk };
 }
 
-function plain({ decision, reason, risk }: Judgement): PermissionVerdict {
+function plain({ decision, reason, risk }: Judgement): PlainVerdict {
   return { decision, reason, risk };
 }
 
@@ -120,6 +143,7 @@ async function judgeBash(call: PermissionCall, options: PolicyOptions, allow: re
   const command = call.input.command;
   if (typeof command !== "string") throw new TypeError("a bash call without a command");
   const { root, cwd } = call;
+  const grant = { argument: command.trim() };
   const everything = allow.some((rule) => rule.argument === undefined);
   const judged = judgeCommand(command, {
     workspace: root,
@@ -136,11 +160,11 @@ async function judgeBash(call: PermissionCall, options: PolicyOptions, allow: re
     rule.argument === undefined || judged.argvs.some((argv) => matchesCommand(rule.argument, argv.map(literalText)));
   if (judged.verdict === "deny") return { ...verdict("deny", judged.reason, judged.risk), writes: true, fits };
   if (judged.verdict === "ask") {
-    return { ...verdict(everything ? "allow" : "ask", judged.reason, judged.risk), writes: true, fits };
+    return { ...verdict(everything ? "allow" : "ask", judged.reason, judged.risk), writes: true, fits, grant };
   }
   const strayed = await strayedRead([cwd, ...judged.reads], call, options);
-  if (strayed !== undefined) return { ...verdict("ask", strayed, "medium"), writes: false, fits };
-  return { ...verdict("allow", judged.reason, judged.risk), writes: false, fits };
+  if (strayed !== undefined) return { ...verdict("ask", strayed, "medium"), writes: false, fits, grant };
+  return { ...verdict("allow", judged.reason, judged.risk), writes: false, fits, grant };
 }
 
 /** The text of a path says where it seems to lead; its links say where it leads. */
@@ -187,14 +211,15 @@ async function judgeFile(call: PermissionCall, options: PolicyOptions): Promise<
   const fits = (rule: Rule, real: boolean) =>
     (found.resolved !== undefined && matchesPath(rule.argument, found.resolved, call.root)) ||
     (!real && matchesPath(rule.argument, spelled, call.root));
+  const grant = { argument: found.resolved ?? spelled };
   const stray = call.toolName === "Glob" ? await strayPattern(given, call, options) : undefined;
   if (found.verdict === "invalid" || found.verdict === "outside" || stray !== undefined) {
     return { ...verdict("deny", stray ?? found.reason, "high"), writes, fits };
   }
-  if (found.verdict === "protected") return { ...verdict("ask", found.reason, "high"), writes, fits };
+  if (found.verdict === "protected") return { ...verdict("ask", found.reason, "high"), writes, fits, grant };
   if (writes && call.mode === "ask_edits")
-    return { ...verdict("ask", "file writes are asked about", "medium"), writes, fits };
-  return { ...verdict("allow", found.reason, writes ? "medium" : "low"), writes, fits };
+    return { ...verdict("ask", "file writes are asked about", "medium"), writes, fits, grant };
+  return { ...verdict("allow", found.reason, writes ? "medium" : "low"), writes, fits, grant };
 }
 
 /** A glob may leave its folder by its own text. */
@@ -226,5 +251,6 @@ async function judgeFetch(call: PermissionCall, options: PolicyOptions): Promise
     rule.argument === undefined || isAllowedDomain(host, [rule.argument.replace(/^domain:/, "")]);
   if (found.verdict === "block" || found.verdict === "invalid")
     return { ...verdict("deny", found.reason, "high"), writes: false, fits };
-  return { ...verdict(found.verdict, found.reason, found.verdict === "ask" ? "medium" : "low"), writes: false, fits };
+  const risk = found.verdict === "ask" ? "medium" : "low";
+  return { ...verdict(found.verdict, found.reason, risk), writes: false, fits, grant: { argument: host } };
 }

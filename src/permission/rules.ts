@@ -1,10 +1,3 @@
-/** Rules of a deployment, beside the classes: `Tool`, or `Tool(argument)`. A denial wins over a question over a pass. */
-export type PermissionRules = {
-  readonly allow?: readonly string[] | undefined;
-  readonly ask?: readonly string[] | undefined;
-  readonly deny?: readonly string[] | undefined;
-};
-
 export type Rule = {
   matchesTool(toolName: string): boolean;
   /** Undefined: every call of the tool. */

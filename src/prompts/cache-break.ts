@@ -1,25 +1,5 @@
-import type { AssembledSection, PromptSection } from "../contract/prompts.ts";
-
-export type PrefixSection = {
-  readonly name: string;
-  readonly kind: PromptSection["kind"];
-  readonly digest: string;
-  /** Estimate. */
-  readonly tokens?: number | undefined;
-  /** Why the section may change each turn; of volatile ones. */
-  readonly reason?: string | undefined;
-};
-
-/** What a provider's cache goes by, before the messages: the tools, then the system prompt. Small enough to store. */
-export type CachePrefix = { readonly tools: string; readonly sections: readonly PrefixSection[] };
-
-export type CacheBreak = {
-  /** The first section that differs; `tool_definitions` for the tools. */
-  readonly section: string;
-  readonly kind: PromptSection["kind"] | "tools";
-  readonly change: "changed" | "added" | "removed";
-  readonly reason?: string | undefined;
-};
+import type { CachePrefix, PrefixSection } from "../contract/prompt-parts.ts";
+import type { AssembledSection, CacheBreak } from "../contract/prompts.ts";
 
 export type PrefixOptions = {
   readonly digest?: (text: string) => string;

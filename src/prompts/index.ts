@@ -6,14 +6,7 @@ export {
   toSystemBlocks,
 } from "./assemble.ts";
 export { bundleFromFunctions, dynamicSection, staticSection, volatileSection } from "./bundle.ts";
-export {
-  type CacheBreak,
-  type CachePrefix,
-  cacheBreak,
-  cachePrefix,
-  type PrefixSection,
-  quickDigest,
-} from "./cache-break.ts";
+export { cacheBreak, cachePrefix, quickDigest } from "./cache-break.ts";
 export { familyOf } from "./family.ts";
 export { type BundleOverlay, overlay } from "./overlay.ts";
 export { CHINESE_BUNDLE, CHINESE_BUNDLE_KEYS, DEFAULT_KEY, ENGLISH_BUNDLE } from "./programming-bundles.ts";

@@ -1,4 +1,5 @@
-import type { BundleKey, PromptBundle } from "../contract/prompts.ts";
+import type { BundleKey } from "../contract/prompt-parts.ts";
+import type { PromptBundle } from "../contract/prompts.ts";
 import { bundleFromFunctions, staticSection } from "./bundle.ts";
 import { CHINESE_TEXTS } from "./chinese-texts.ts";
 import { createDynamicSections } from "./dynamic-sections.ts";

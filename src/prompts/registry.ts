@@ -1,4 +1,5 @@
-import { BundleKey, type PromptBundle } from "../contract/prompts.ts";
+import { BundleKey } from "../contract/prompt-parts.ts";
+import type { PromptBundle } from "../contract/prompts.ts";
 import { type Answer, refuse } from "../contract/refusal.ts";
 import { ok } from "../contract/result.ts";
 import { CHINESE_BUNDLE, CHINESE_BUNDLE_KEYS, DEFAULT_KEY, ENGLISH_BUNDLE } from "./programming-bundles.ts";

@@ -32,7 +32,7 @@ export const ENGLISH_WORDING: Wording = {
   backend: "Sandbox",
   backendNotes: {
     virtual:
-      "a bash interpreter with the usual text and file commands; there is no git, no compiler, no package manager and no network in the shell",
+      "a bash interpreter with the usual text and file commands; git works on local repositories only; there is no compiler, no package manager and no network in the shell",
   },
   model: "Model",
   git: "Git repository",
@@ -58,7 +58,7 @@ export const CHINESE_WORDING: Wording = {
   cwd: "工作目录",
   backend: "沙箱",
   backendNotes: {
-    virtual: "一个带有常用文本和文件命令的 bash 解释器；shell 中没有 git、编译器、包管理器，也没有网络",
+    virtual: "一个带有常用文本和文件命令的 bash 解释器；git 只能用于本地仓库；shell 中没有编译器、包管理器，也没有网络",
   },
   model: "模型",
   git: "Git 仓库",

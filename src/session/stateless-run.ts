@@ -2,7 +2,8 @@ import type { AuditSink } from "../contract/audit.ts";
 import type { Entry } from "../contract/log.ts";
 import type { EngineDeps } from "../engine/deps.ts";
 import { drive } from "../engine/drive.ts";
-import { SessionFold } from "../engine/log/fold.ts";
+import { SessionTree } from "../engine/log/tree.ts";
+import { Nudge } from "../engine/nudge.ts";
 import { redactOutput } from "../engine/redact-output.ts";
 import { encodeFrame, eventData } from "./frames.ts";
 
@@ -18,14 +19,14 @@ export async function* statelessRun(
   tenant: string,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
-  const fold = new SessionFold(deps.sandbox.root);
-  for (const entry of opening) fold.append(entry);
-  const runId = fold.run?.config.run_id ?? "";
+  const tree = new SessionTree(deps.sandbox.root);
+  for (const entry of opening) tree.append(entry);
+  const runId = tree.root.run?.config.run_id ?? "";
   let seq = 0;
-  for await (const output of redactOutput(drive(fold, deps, signal), deps.redactor)) {
+  for await (const output of redactOutput(drive(tree, deps, new Nudge(), signal), deps.redactor)) {
     if (output.kind === "commit") {
       if (output.audit.length > 0) await audit.write(tenant, output.audit);
-      for (const entry of output.entries) fold.append(entry);
+      for (const entry of output.entries) tree.append(entry);
     }
     let text = "";
     for (const event of output.events) text += encodeFrame(++seq, event.type, eventData(event, runId));

@@ -1,4 +1,4 @@
-import type { LiveEvent } from "../contract/events.ts";
+import { deltaOf, type LiveEvent, withText } from "../contract/events.ts";
 import { encodeFrame, eventData } from "./frames.ts";
 
 /** An event row: its number, or for coalesced deltas the last number and the pieces' (number, length). */
@@ -21,7 +21,15 @@ export function replayFrame(row: EventRow, after: number): string | undefined {
   return encodeFrame(row.seq, row.type, JSON.stringify({ ...data, text: data.text.slice(seen) }));
 }
 
-type Waiting = { seq: number; runId: string; event: LiveEvent; text: string; pieces: [number, number][] };
+type Waiting = {
+  seq: number;
+  runId: string;
+  event: LiveEvent;
+  /** The stream its text belongs to; undefined: no delta, a row of its own. */
+  stream: string | undefined;
+  text: string;
+  pieces: [number, number][];
+};
 
 /**
  * Live events that were shown and not stored yet. Neighbouring deltas of one kind become one row; a replay then shows the
@@ -37,26 +45,27 @@ export class DeltaBuffer {
   }
 
   add(seq: number, runId: string, event: LiveEvent): void {
-    const text = event.type === "tool_progress" ? "" : event.text;
-    this.#length += event.type === "tool_progress" ? event.detail.length : text.length;
+    const delta = deltaOf(event);
+    const text = delta?.text ?? "";
+    this.#length += delta ? text.length : String(event.type === "tool_progress" ? event.detail : "").length;
     const last = this.#rows.at(-1);
-    if (last && event.type !== "tool_progress" && last.event.type === event.type && last.runId === runId) {
+    if (last && delta && last.stream === delta.stream && last.runId === runId) {
       last.seq = seq;
       last.text += text;
       last.pieces.push([seq, text.length]);
       return;
     }
-    this.#rows.push({ seq, runId, event, text, pieces: [[seq, text.length]] });
+    this.#rows.push({ seq, runId, event, stream: delta?.stream, text, pieces: [[seq, text.length]] });
   }
 
   /** Takes everything out as rows to be stored. */
   drain(): EventRow[] {
     const rows = this.#rows.map(
-      ({ seq, runId, event, text, pieces }): EventRow => ({
+      ({ seq, runId, event, stream, text, pieces }): EventRow => ({
         seq,
         runId,
         type: event.type,
-        data: eventData(event.type === "tool_progress" ? event : { ...event, text }, runId),
+        data: eventData(stream === undefined ? event : withText(event, text), runId),
         pieces: pieces.length > 1 ? pieces : undefined,
       }),
     );

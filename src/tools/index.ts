@@ -1,6 +1,13 @@
+import type { Skill } from "../contract/skills.ts";
 import type { Tool } from "../contract/tools.ts";
+import { createAgentTool } from "./agents/agent.ts";
+import { createDreamTool } from "./agents/dream.ts";
+import { createSendMessageTool } from "./agents/send-message.ts";
+import { createSkillTool } from "./agents/skill.ts";
+import { createTeamTool } from "./agents/team.ts";
 import { createBashTool } from "./bash.ts";
 import { createEditTool } from "./edit.ts";
+import { createExitPlanModeTool } from "./exit-plan-mode.ts";
 import { createGlobTool } from "./glob.ts";
 import { createGrepTool } from "./grep.ts";
 import { createReadTool } from "./read.ts";
@@ -16,9 +23,11 @@ export type BuiltinToolOptions = {
   readonly defaultTimeoutMs: number;
   /** The most that it may ask for, milliseconds (X-1: 600,000). */
   readonly maxTimeoutMs: number;
+  /** Named prompts of the deployment. */
+  readonly skills?: readonly Skill[] | undefined;
 };
 
-/** The tools every session has (K-1); those that need sub-agents, skills or memory are built where those are. */
+/** The tools every session has (K-1). */
 export function createBuiltinTools(options: BuiltinToolOptions): Tool[] {
   return [
     createBashTool(options),
@@ -29,5 +38,11 @@ export function createBuiltinTools(options: BuiltinToolOptions): Tool[] {
     createGrepTool(),
     createTodoWriteTool(),
     createWebFetchTool(),
+    createAgentTool(),
+    createSkillTool(options.skills ?? []),
+    createTeamTool(),
+    createSendMessageTool(),
+    createDreamTool(),
+    createExitPlanModeTool(),
   ];
 }

@@ -1,5 +1,24 @@
-/** What a client makes of a stream: deltas joined, turns that were taken back left out. */
-export function folded(seen: readonly { type: string; data: Record<string, unknown> }[]): string[] {
+type Seen = { readonly type: string; readonly data: Record<string, unknown> };
+
+/** What a client makes of a stream: deltas joined, turns that were taken back left out, each sub-agent's part by itself. */
+export function folded(seen: readonly Seen[]): string[] {
+  const agents = new Map<string, Seen[]>();
+  const own: Seen[] = [];
+  for (const event of seen) {
+    if (event.type !== "subagent_event") {
+      own.push(event);
+      continue;
+    }
+    const id = String(event.data.subagent_id);
+    const list = agents.get(id) ?? [];
+    agents.set(id, list);
+    list.push({ type: String(event.data.event_type), data: event.data });
+  }
+  const parts = [...agents].sort(([a], [b]) => a.localeCompare(b));
+  return [...foldOne(own), ...parts.flatMap(([id, events]) => foldOne(events).map((line) => `${id} ${line}`))];
+}
+
+function foldOne(seen: readonly Seen[]): string[] {
   const out: string[] = [];
   let turn = 0;
   for (const { type, data } of seen) {

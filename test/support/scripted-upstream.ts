@@ -23,6 +23,14 @@ export type Reply = {
   readonly splitBytes?: number;
 };
 
+type Script = {
+  replies: Reply[];
+  seen: SeenRequest[];
+  byTurn?: boolean;
+  /** Replies of several agents, by the prompt that opened their conversation. */
+  agents?: Readonly<Record<string, readonly Reply[]>>;
+};
+
 /**
  * A model server on loopback that speaks whatever wire the script is written in. Scripts are named: a request is matched
  * by the script name in its key (`key-<script>`: x-api-key, bearer token or x-goog-api-key), so that tests that run side by
@@ -31,7 +39,7 @@ export type Reply = {
  */
 export class ScriptedUpstream {
   readonly #server: Server;
-  readonly #scripts = new Map<string, { replies: Reply[]; seen: SeenRequest[]; byTurn?: boolean }>();
+  readonly #scripts = new Map<string, Script>();
 
   private constructor() {
     this.#server = createServer((request, response) => {
@@ -63,6 +71,11 @@ export class ScriptedUpstream {
     if (script) script.byTurn = true;
   }
 
+  /** A script for several agents: the reply is chosen by the conversation's first words and its assistant messages. */
+  scriptAgents(name: string, agents: Readonly<Record<string, readonly Reply[]>>): void {
+    this.#scripts.set(name, { replies: [], seen: [], agents });
+  }
+
   seen(name: string): readonly SeenRequest[] {
     return this.#scripts.get(name)?.seen ?? [];
   }
@@ -80,14 +93,14 @@ export class ScriptedUpstream {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? "/";
     const body = await readAll(request);
-    const control = /^\/__(script|sticky|seen|left)\/(.+)$/.exec(path);
+    const control = /^\/__(script|agents|sticky|seen|left)\/(.+)$/.exec(path);
     if (control) return this.#control(control[1] ?? "", decodeURIComponent(control[2] ?? ""), body, response);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
     const key =
       headers["x-api-key"] ?? headers["x-goog-api-key"] ?? headers.authorization?.replace(/^Bearer /, "") ?? "";
     const script = this.#scripts.get(key.replace(/^key-/, ""));
     const seen: SeenRequest = { path, headers, body: body === "" ? null : JSON.parse(body), aborted: false };
-    const reply = script?.byTurn ? script.replies[assistantTurns(seen.body)] : script?.replies.shift();
+    const reply = chosen(script, seen.body);
     script?.seen.push(seen);
     if (!reply) {
       response.writeHead(500, { "content-type": "application/json" });
@@ -110,6 +123,7 @@ export class ScriptedUpstream {
   #control(verb: string, name: string, body: string, response: ServerResponse): void {
     if (verb === "sticky") this.replyByTurn(name);
     if (verb === "script") this.script(name, JSON.parse(body) as Reply[]);
+    if (verb === "agents") this.scriptAgents(name, JSON.parse(body) as Record<string, Reply[]>);
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(verb === "left" ? this.left(name) : verb === "seen" ? this.seen(name) : null));
   }
@@ -120,7 +134,18 @@ function byteChunks(text: string, size: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
 }
 
-function assistantTurns(body: { messages?: { role: string }[] } | null): number {
+type Body = { messages?: { role: string; content: unknown }[] } | null;
+
+function chosen(script: Script | undefined, body: Body): Reply | undefined {
+  if (script?.agents) {
+    const opening = JSON.stringify(body?.messages?.[0]?.content ?? "");
+    const prompt = Object.keys(script.agents).find((each) => opening.includes(JSON.stringify(each).slice(1, -1)));
+    return prompt === undefined ? undefined : script.agents[prompt]?.[assistantTurns(body)];
+  }
+  return script?.byTurn ? script.replies[assistantTurns(body)] : script?.replies.shift();
+}
+
+function assistantTurns(body: Body): number {
   return body?.messages?.filter((message) => message.role === "assistant").length ?? 0;
 }
 

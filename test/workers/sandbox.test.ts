@@ -119,7 +119,7 @@ test("offers in workerd what it offers in Node", async () => {
     );
     expect(ran).toMatchObject({ stdout: "A\nB\n[1,2]\n6\nhi\ny\neA==\n1\nsame\n", stderr: "", exitCode: 0 });
     expect((await run(sandbox, "python3 -V; curl http://127.0.0.1/")).stderr).toContain(
-      "without python3, curl; the `http`",
+      "without python3, curl, and network access is off in it; the `http`",
     );
   });
 }, 30_000);

@@ -277,11 +277,19 @@ async function crashRun(name: string, replies: ReturnType<typeof anthropicTurn>[
 async function faultAfter(name: string, point: number | undefined, counter: { steps: number }): Promise<void> {
   await runInDurableObject(objectOf(name), (_, { storage }) => {
     const real = storage.transactionSync.bind(storage);
+    let inside = false;
     storage.transactionSync = (work) => {
+      // One inside another is no step of its own.
+      if (inside) return real(work);
       if (point !== undefined && counter.steps >= point) throw new Error("the process is dead");
-      const result = real(work);
-      counter.steps++;
-      return result;
+      inside = true;
+      try {
+        const result = real(work);
+        counter.steps++;
+        return result;
+      } finally {
+        inside = false;
+      }
     };
   });
 }

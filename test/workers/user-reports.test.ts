@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { folded } from "../support/folded.ts";
 import { type SseEvent, SseReader } from "../support/sse-client.ts";
 import { anthropicTurn } from "../support/wires.ts";
-import { call, createSession, objectOf, post, script, seen, send } from "./support/client.ts";
+import { call, createSession, objectOf, post, script, scriptAgents, seen, send } from "./support/client.ts";
 import { historyOf, unpaired } from "./support/history.ts";
 
 /** What users of such engines have reported, and what this one does instead. */
@@ -86,6 +86,77 @@ describe("streams", () => {
     await viewer.cancel();
     expect(viewer.seen).toHaveLength(1);
     expect(reset.data.snapshot).toMatchObject({ session_id: name, message_count: 2, running: false });
+  });
+});
+
+const DELEGATE = (id: string, prompt: string) => ({ id, name: "Agent", input: { description: prompt, prompt } });
+
+describe("sub-agents", () => {
+  test("S3: events of sub-agents are replayed on resume as they were sent live", async () => {
+    const name = "s3";
+    await scriptAgents(name, {
+      "look twice": [
+        anthropicTurn({ calls: [DELEGATE("a", "left side"), DELEGATE("b", "right side")] }),
+        anthropicTurn({ text: "both" }),
+      ],
+      "left side": [
+        anthropicTurn({ text: "going left", calls: [{ id: "g", name: "Glob", input: { pattern: "*" } }] }),
+        anthropicTurn({ text: "left is empty" }),
+      ],
+      "right side": [anthropicTurn({ thinking: "hm", text: "right is empty" })],
+    });
+    await createSession(name);
+    const live = await send(name, name, { prompt: "look twice" });
+    const whole = await live.toEnd();
+    expect(count(live, "subagent_start")).toBe(2);
+    expect(count(live, "subagent_end")).toBe(2);
+    // Whole events come back as they were, to the byte; deltas as the same text in fewer pieces.
+    const exact = (list: readonly SseEvent[]) =>
+      list.filter(({ type, data }) => !`${type} ${String(data.event_type)}`.includes("_delta"));
+    for (const cut of whole.keys()) {
+      const rest = new SseReader(await events(name, cut === 0 ? 0 : (whole[cut - 1]?.id ?? 0)));
+      await rest.until("done");
+      await rest.cancel();
+      expect.soft(exact(rest.seen), `cut after ${cut}`).toEqual(exact(whole.slice(cut)));
+      expect.soft(folded([...whole.slice(0, cut), ...rest.seen]), `cut after ${cut}`).toEqual(folded(whole));
+    }
+  });
+
+  test("S4: a question two levels down is asked on the root stream, answered there, and a cancel ends it", async () => {
+    const name = "s4";
+    const agents = {
+      "ask below": [anthropicTurn({ calls: [DELEGATE("a", "middle one")] }), anthropicTurn({ text: "done" })],
+      "middle one": [anthropicTurn({ calls: [DELEGATE("b", "deep one")] }), anthropicTurn({ text: "middle done" })],
+      "deep one": [anthropicTurn({ calls: [WRITE] }), anthropicTurn({ text: "deep done" })],
+    };
+    await scriptAgents(name, agents);
+    await createSession(name);
+    const stream = await send(name, name, { prompt: "ask below" });
+    const asked = await stream.until("permission_request");
+    expect(asked.data).toMatchObject({ subagent_id: "sa-2", tool_name: "Bash", tool_call_id: "toolu_1" });
+    // Nobody is at work: the object may go, and finds its way back from the log.
+    await abortAllDurableObjects();
+    expect(await answer(name, asked.data.id)).toBe(200);
+    await stream.toEnd();
+    expect(stream.seen.at(-1)?.type).toBe("done");
+    expect(await effects(name)).toBe("hi\n");
+    expect(unpaired(await historyOf(name))).toEqual([]);
+  });
+
+  test("S4: a cancel ends a run whose sub-agent waits for an answer", async () => {
+    const name = "s4-cancel";
+    await scriptAgents(name, {
+      "ask below": [anthropicTurn({ calls: [DELEGATE("a", "deep one")] })],
+      "deep one": [anthropicTurn({ calls: [WRITE] })],
+    });
+    await createSession(name);
+    const stream = await send(name, name, { prompt: "ask below" });
+    await stream.until("permission_request");
+    expect((await post(`/v1/sessions/${name}/cancel`, {})).status).toBe(200);
+    await stream.toEnd();
+    expect(stream.seen.at(-1)).toMatchObject({ type: "done", data: { stop_reason: "cancelled" } });
+    expect(stream.seen.find(({ type }) => type === "subagent_end")?.data.status).toBe("cancelled");
+    expect(await effects(name)).toBe("");
   });
 });
 

@@ -1,17 +1,29 @@
-import type { EntryOf, RunConfig } from "../../contract/log.ts";
+import type { DecisionKind, EntryOf, RunConfig } from "../../contract/log.ts";
 import type { ToolUseBlock } from "../../contract/messages.ts";
 import type { ModelStop, Usage } from "../../contract/model.ts";
+import type { PermissionMode } from "../../contract/permission.ts";
 
 /** Where one tool call of the current turn stands. What exists in one phase only lives in that phase's arm. */
 export type CallPhase =
   | { readonly phase: "new" }
-  | { readonly phase: "asked"; readonly decisionId: string; readonly deadline: number }
+  /** The classifier has looked at the call's question. */
+  | { readonly phase: "classified"; readonly allow: boolean; readonly reason: string }
+  | {
+      readonly phase: "asked";
+      readonly kind: DecisionKind;
+      readonly decisionId: string;
+      readonly deadline: number;
+    }
   | {
       readonly phase: "answered";
+      readonly kind: DecisionKind;
+      readonly by: EntryOf<"decision_settled">["by"];
       readonly allow: boolean;
       readonly reason: string;
       readonly updatedInput: Readonly<Record<string, unknown>> | undefined;
     }
+  /** A sub-agent does the call's work. */
+  | { readonly phase: "delegated"; readonly agentId: string }
   | { readonly phase: "started"; readonly input: Readonly<Record<string, unknown>> }
   | { readonly phase: "finished"; readonly result: EntryOf<"tool_finished"> };
 
@@ -22,6 +34,8 @@ export type Outcome = EntryOf<"run_ended">["outcome"];
 /** A run as its entries tell it. Spend, turns and restarts are sums over the log, never counters of their own. */
 export type RunState = {
   readonly config: RunConfig;
+  /** The mode calls are judged by: the configured one, until a plan is approved. */
+  readonly mode: PermissionMode;
   /** The current turn's number; 0 before the first. */
   readonly turn: number;
   /** The current turn's model call: not begun, begun (or broken off), or answered. */
@@ -34,6 +48,8 @@ export type RunState = {
   readonly turnRestarts: number;
   /** Times the run was picked up again after its owner was lost, since its last whole turn. */
   readonly resumes: number;
+  /** Compactions since the model last answered. */
+  readonly compactions: number;
   readonly turnUsage: Usage;
   readonly turnCostNano: number;
   readonly usage: Usage;

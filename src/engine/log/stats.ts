@@ -1,4 +1,5 @@
-import type { Entry } from "../../contract/log.ts";
+import type { TodoItem } from "../../contract/facts.ts";
+import type { Entry, EntryOf } from "../../contract/log.ts";
 import { NO_USAGE, type Usage } from "../../contract/model.ts";
 import { addUsage } from "./run-state.ts";
 
@@ -14,6 +15,19 @@ export type SessionStats = {
   readonly toolCalls: number;
   readonly toolErrors: number;
   readonly denials: number;
+  /** Denials by tool. */
+  readonly deniedTools: Readonly<Record<string, number>>;
+  /** Denials since the last call that was let through. */
+  readonly denialsInARow: number;
+  /** Questions the classifier looked at, and those it answered. */
+  readonly classified: number;
+  readonly classifiedAllowed: number;
+  readonly compactions: number;
+  readonly subagents: number;
+  /** Times a tool saw a file as the session knew it already, and times it did not. */
+  readonly fileCacheHits: number;
+  readonly fileCacheMisses: number;
+  readonly todos: readonly TodoItem[];
   readonly restarts: number;
   readonly errors: number;
 };
@@ -28,50 +42,106 @@ const EMPTY: SessionStats = {
   toolCalls: 0,
   toolErrors: 0,
   denials: 0,
+  deniedTools: {},
+  denialsInARow: 0,
+  classified: 0,
+  classifiedAllowed: 0,
+  compactions: 0,
+  subagents: 0,
+  fileCacheHits: 0,
+  fileCacheMisses: 0,
+  todos: [],
   restarts: 0,
   errors: 0,
 };
 
 /** A fold over the whole log. A fork's inherited part counts as messages only, never as its spend (decisions 2). */
 export function foldStats(entries: Iterable<Entry>): SessionStats {
+  const known: Known = { tools: new Map(), files: new Map() };
   let stats = EMPTY;
-  for (const entry of entries) stats = step(stats, entry);
+  for (const entry of entries) stats = step(stats, entry, known);
   return stats;
 }
 
-function step(stats: SessionStats, entry: Entry): SessionStats {
+/** What later entries refer to: tools by call, digests by file. */
+type Known = { readonly tools: Map<string, string>; readonly files: Map<string, string> };
+
+function step(stats: SessionStats, entry: Entry, known: Known): SessionStats {
   switch (entry.kind) {
     case "run_started":
+      if (entry.agent !== undefined) return { ...stats, subagents: stats.subagents + 1 };
       return { ...stats, runs: stats.runs + 1 };
     case "user":
-      return { ...stats, messages: stats.messages + 1 };
-    case "assistant": {
-      const calls = entry.content.filter((block) => block.type === "tool_use").length;
+      return entry.agent === undefined ? { ...stats, messages: stats.messages + 1 } : stats;
+    case "assistant":
+      return answer(stats, entry, known);
+    case "classified":
       return {
-        ...stats,
-        usage: addUsage(stats.usage, entry.usage ?? NO_USAGE),
-        estimated: stats.estimated || entry.usage === null || entry.cost_estimated === true,
-        costNano: stats.costNano + entry.cost_nano,
-        turns: stats.turns + 1,
-        // The calls' results are one message of their own.
-        messages: stats.messages + (calls > 0 ? 2 : 1),
-        toolCalls: stats.toolCalls + calls,
+        ...spent(stats, entry),
+        classified: stats.classified + 1,
+        classifiedAllowed: stats.classifiedAllowed + (entry.decision === "allow" ? 1 : 0),
       };
-    }
+    case "compacted":
+      return { ...spent(stats, entry), compactions: stats.compactions + 1 };
     case "tool_finished":
-      return {
-        ...stats,
-        toolErrors: stats.toolErrors + (entry.is_error ? 1 : 0),
-        denials: stats.denials + (entry.denied ? 1 : 0),
-      };
+      return result(stats, entry, known);
     case "turn_restarted":
     case "run_resumed":
       return { ...stats, restarts: stats.restarts + 1 };
     case "run_ended":
-      return { ...stats, errors: stats.errors + (entry.outcome.type === "error" ? 1 : 0) };
+      return { ...stats, errors: stats.errors + (entry.outcome.type === "error" && !entry.agent ? 1 : 0) };
     case "forked":
-      return { ...EMPTY, messages: stats.messages };
+      return { ...EMPTY, messages: stats.messages, todos: stats.todos };
     default:
       return stats;
   }
+}
+
+/** Sub-agents spend and call tools like the session's own agent; turns and messages are the session's own. */
+function answer(stats: SessionStats, entry: EntryOf<"assistant">, known: Known): SessionStats {
+  const calls = entry.content.filter((block) => block.type === "tool_use");
+  for (const call of calls) known.tools.set(keyOf(entry.agent, call.id), call.name);
+  const own = entry.agent === undefined;
+  return {
+    ...spent(stats, entry),
+    estimated: stats.estimated || entry.usage === null || entry.cost_estimated === true,
+    turns: stats.turns + (own ? 1 : 0),
+    // The calls' results are one message of their own.
+    messages: stats.messages + (own ? (calls.length > 0 ? 2 : 1) : 0),
+    toolCalls: stats.toolCalls + calls.length,
+  };
+}
+
+function spent(stats: SessionStats, entry: { usage: Usage | null; cost_nano: number }): SessionStats {
+  return {
+    ...stats,
+    usage: addUsage(stats.usage, entry.usage ?? NO_USAGE),
+    costNano: stats.costNano + entry.cost_nano,
+  };
+}
+
+function result(stats: SessionStats, entry: EntryOf<"tool_finished">, known: Known): SessionStats {
+  const tool = known.tools.get(keyOf(entry.agent, entry.call_id)) ?? "";
+  const denied = entry.denied === true;
+  const count = stats.deniedTools[tool] ?? 0;
+  let { todos, fileCacheHits: hits, fileCacheMisses: misses } = stats;
+  for (const fact of entry.facts ?? []) {
+    if (fact.kind === "todos") todos = fact.items;
+    if (fact.kind !== "file_seen") continue;
+    if (known.files.get(fact.path) === fact.digest) hits++;
+    else misses++;
+    known.files.set(fact.path, fact.digest);
+  }
+  return {
+    ...stats,
+    toolErrors: stats.toolErrors + (entry.is_error ? 1 : 0),
+    denials: stats.denials + (denied ? 1 : 0),
+    deniedTools: denied ? { ...stats.deniedTools, [tool]: count + 1 } : stats.deniedTools,
+    denialsInARow: denied ? stats.denialsInARow + 1 : entry.skipped ? stats.denialsInARow : 0,
+    ...{ fileCacheHits: hits, fileCacheMisses: misses, todos },
+  };
+}
+
+function keyOf(agent: string | undefined, callId: string): string {
+  return `${agent ?? ""} ${callId}`;
 }

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { CreateSessionRequest } from "../../contract/requests.ts";
+import { CompactRequest, CreateSessionRequest } from "../../contract/requests.ts";
 import { ok } from "../../contract/result.ts";
 import { readJson } from "../body.ts";
 import { callerOf } from "../caller.ts";
@@ -10,7 +10,7 @@ import { jsonResponse } from "../refusals.ts";
 import { sessionIdOf } from "../request-path.ts";
 import { resource } from "../resource.ts";
 
-/** H-3, H-4, H-5; H-20: the list, figures and forks. */
+/** H-3, H-4, H-5; H-20: the list, figures, forks; `compact` (C-2). */
 export function sessionRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" | "config">): void {
   const { sessions, config } = deps;
   resource(app, "/v1/sessions", {
@@ -52,6 +52,16 @@ export function sessionRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" 
       if (!id.ok) return id;
       const stats = await sessions.stats(callerOf(c), id.value);
       return stats.ok ? ok(jsonResponse(stats.value)) : stats;
+    },
+  });
+  resource(app, "/v1/sessions/:id/compact", {
+    POST: async (c) => {
+      const id = sessionIdOf(c);
+      if (!id.ok) return id;
+      const request = await readJson(c.req.raw, CompactRequest, { max: config.MAX_BODY_BYTES, emptyIsFine: true });
+      if (!request.ok) return request;
+      const done = await sessions.compact(callerOf(c), id.value, request.value);
+      return done.ok ? ok(jsonResponse(done.value)) : done;
     },
   });
   resource(app, "/v1/sessions/:id/fork", {

@@ -218,7 +218,7 @@ describe("the turn loop", () => {
     begin(target, "hi");
     await run(target);
     const [result] = eventsOf(target, "tool_result");
-    const output = result && "output" in result ? result.output : "";
+    const output = result?.type === "tool_result" ? result.output : "";
     expect(new TextEncoder().encode(output).length).toBeLessThanOrEqual(1024);
     expect(output).toContain("/workspace/.flyto/tool-output/a.txt");
     expect(output).not.toContain("\ufffd");

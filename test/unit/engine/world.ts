@@ -8,7 +8,9 @@ import type { Sandbox } from "../../../src/contract/sandbox.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../../../src/contract/tools.ts";
 import type { EngineDeps } from "../../../src/engine/deps.ts";
 import { type DriveEnd, drive } from "../../../src/engine/drive.ts";
-import { SessionFold } from "../../../src/engine/log/fold.ts";
+import type { SessionFold } from "../../../src/engine/log/fold.ts";
+import { SessionTree } from "../../../src/engine/log/tree.ts";
+import { Nudge } from "../../../src/engine/nudge.ts";
 import { NOOP_GUARD } from "../../../src/secrets/guard/guard.ts";
 import { createRedactor } from "../../../src/secrets/redactor/redactor.ts";
 
@@ -116,6 +118,12 @@ export function config(more: Partial<RunConfig> = {}): RunConfig {
   };
 }
 
+/** No prompt at all, so that the log holds the turns alone. */
+export const NO_PROMPT: EngineDeps["prompt"] = {
+  compose: async () => ({ system: [], stored: { tie: "test", texts: {} }, prefix: { tools: "", sections: [] } }),
+  compare: () => undefined,
+};
+
 export type World = {
   readonly log: Entry[];
   readonly events: EngineEvent[];
@@ -158,7 +166,9 @@ export function world(
     redactor: createRedactor({}),
     guard: NOOP_GUARD,
     fetch: () => Promise.reject(new Error("no network in this test")),
-    system: () => [],
+    prompt: NO_PROMPT,
+    estimateTokens: (text) => Math.ceil(text.length / 4),
+    strict: { toolResultPairing: false, compaction: false },
     spill: true,
     now: () => 1_000_000,
     delay: (ms, signal) =>
@@ -178,6 +188,11 @@ export function world(
       toolGraceMs: 1_000,
       maxParallelTools: 4,
       maxRestarts: 5,
+      maxParallelModelCalls: 4,
+      maxAgents: 64,
+      permissionCheckMs: 1_000,
+      compactAt: 0.8,
+      fastCallMs: 1_000,
     },
     observe: () => undefined,
     ...more,
@@ -190,10 +205,14 @@ export function begin(target: World, prompt: string, more: Partial<RunConfig> = 
   target.log.push({ kind: "user", content: [{ type: "text", text: prompt }] });
 }
 
+export function treeOf(target: World): SessionTree {
+  const tree = new SessionTree("/workspace");
+  for (const entry of target.log) tree.append(entry);
+  return tree;
+}
+
 export function foldOf(target: World): SessionFold {
-  const fold = new SessionFold("/workspace");
-  for (const entry of target.log) fold.append(entry);
-  return fold;
+  return treeOf(target).root;
 }
 
 export class Stopped extends Error {}
@@ -204,26 +223,27 @@ export class Stopped extends Error {}
  */
 export async function run(
   target: World,
-  options: { stopAfter?: number; signal?: AbortSignal } = {},
+  options: { stopAfter?: number; signal?: AbortSignal; nudge?: Nudge } = {},
 ): Promise<DriveEnd> {
-  const fold = foldOf(target);
-  const steps = drive(fold, target.deps, options.signal ?? new AbortController().signal);
+  const tree = treeOf(target);
+  const signal = options.signal ?? new AbortController().signal;
+  const steps = drive(tree, target.deps, options.nudge ?? new Nudge(), signal);
   let commits = 0;
   while (true) {
     const next = await steps.next();
     if (next.done) return next.value;
-    take(target, fold, next.value);
+    take(target, tree, next.value);
     if (next.value.kind === "commit" && ++commits === options.stopAfter) throw new Stopped();
   }
 }
 
-function take(target: World, fold: SessionFold, output: Output): void {
+function take(target: World, tree: SessionTree, output: Output): void {
   target.events.push(...output.events);
   if (output.kind === "live") return;
   target.commits.push(output);
   for (const entry of output.entries) {
     target.log.push(entry);
-    fold.append(entry);
+    tree.append(entry);
   }
 }
 

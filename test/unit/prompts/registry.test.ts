@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BundleKey } from "../../../src/contract/prompts.ts";
+import { BundleKey } from "../../../src/contract/prompt-parts.ts";
 import {
   bundleFromFunctions,
   CHINESE_BUNDLE,

@@ -42,7 +42,7 @@ describe("the built-in tools", () => {
   it("have names of their own", () => {
     expect(() => createToolSet([...tools, createTodoWriteTool()])).toThrow("TodoWrite");
     expect(createToolSet(tools).get("Nothing")).toBeUndefined();
-    expect(createToolSet(tools).list()).toHaveLength(8);
+    expect(createToolSet(tools).list()).toHaveLength(14);
   });
 });
 

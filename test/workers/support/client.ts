@@ -24,6 +24,11 @@ export async function script(name: string, replies: readonly Reply[]): Promise<v
   await fetch(`${env.UPSTREAM}/__script/${name}`, { method: "PUT", body: JSON.stringify(replies) });
 }
 
+/** The same for several agents: replies by the prompt that opens each one's conversation, turn by turn. */
+export async function scriptAgents(name: string, agents: Record<string, readonly Reply[]>): Promise<void> {
+  await fetch(`${env.UPSTREAM}/__agents/${name}`, { method: "PUT", body: JSON.stringify(agents) });
+}
+
 /** A request as the model server saw it; the body is a foreign wire's. */
 // biome-ignore lint/suspicious/noExplicitAny: looked into by tests, field by field
 export type Seen = { path: string; headers: Record<string, string>; body: any; aborted: boolean };

@@ -109,6 +109,10 @@ export function memorySessions(): SessionsPort & { park(id: string): string; rea
       calls.push(["cancel", id, request]);
       return find(caller, id) ? ok({ cancelled: false }) : missing;
     },
+    async compact(caller, id, request) {
+      calls.push(["compact", id, request]);
+      return find(caller, id) ? ok({ compacted: false, tokens_before: 0, tokens_after: 0 }) : missing;
+    },
     async history(caller, id, page) {
       calls.push(["history", id, page]);
       return find(caller, id) ? ok({ data: [], next_cursor: null }) : missing;

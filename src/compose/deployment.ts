@@ -1,0 +1,55 @@
+import type { Config } from "../contract/config.ts";
+import type { ToolDefinition } from "../contract/model.ts";
+import { joinRules, type PermissionPolicy } from "../contract/permission.ts";
+import type { SecretScanner } from "../contract/redaction.ts";
+import type { Skill } from "../contract/skills.ts";
+import type { ToolSet } from "../contract/tools.ts";
+import { extensions } from "../extensions.ts";
+import type { ModelRegistry } from "../models/index.ts";
+import { createPolicy } from "../permission/policy.ts";
+import { type BundleRegistry, createBundleRegistry } from "../prompts/index.ts";
+import { commaList } from "../run-plan.ts";
+import { toModelTool } from "../tools/definition.ts";
+import { createBuiltinTools } from "../tools/index.ts";
+import { createToolSet } from "../tools/tool-set.ts";
+import type { Bindings } from "./bindings.ts";
+import { composeModels } from "./models.ts";
+import { composeGuard } from "./secrets.ts";
+
+/** What all runs of a deployment share; made once by whoever hosts runs, because tools and their schemas cost time. */
+export type Deployment = {
+  readonly env: Bindings;
+  readonly config: Config;
+  readonly models: ModelRegistry;
+  readonly tools: ToolSet;
+  readonly toolDefinitions: readonly ToolDefinition[];
+  readonly permission: PermissionPolicy;
+  readonly guard: SecretScanner;
+  readonly bundles: BundleRegistry;
+  readonly skills: readonly Skill[];
+};
+
+/** Throws when a setting or an extension is wrong: nothing starts with it. */
+export function composeDeployment(env: Bindings, config: Config): Deployment {
+  const skills = [...(config.SKILLS ?? []), ...extensions.skills];
+  const builtin = createBuiltinTools({
+    skills,
+    defaultTimeoutMs: config.TOOL_TIMEOUT_SECONDS * 1000,
+    maxTimeoutMs: config.TOOL_TIMEOUT_MAX_SECONDS * 1000,
+  });
+  const tools = [...builtin, ...extensions.tools];
+  return {
+    env,
+    config,
+    models: composeModels(config),
+    tools: createToolSet(tools),
+    toolDefinitions: tools.map(toModelTool),
+    permission: createPolicy({
+      allowedDomains: commaList(config.ALLOWED_DOMAINS),
+      rules: joinRules(config.PERMISSION_RULES),
+    }),
+    guard: composeGuard(config),
+    bundles: createBundleRegistry({ bundles: extensions.bundles }),
+    skills,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Config } from "../contract/config.ts";
+import type { Credentials } from "../contract/credentials.ts";
+import type { Redactor, SecretScanner } from "../contract/redaction.ts";
+import { commaList } from "../run-plan.ts";
+import { createSecretGuard, NOOP_GUARD } from "../secrets/guard/guard.ts";
+import { createRedactor, secretProblem } from "../secrets/redactor/redactor.ts";
+import type { Bindings } from "./bindings.ts";
+
+/** Secrets by name: the deployment's (`SECRET_<NAME>`), then the request's. They are a shell's environment. */
+export function secretsOf(env: Bindings, credentials: Credentials | undefined): Readonly<Record<string, string>> {
+  const own = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith("SECRET_") && !NOT_SECRETS.has(name) && typeof value === "string" && value !== ""
+      ? [[name.slice("SECRET_".length), value] as const]
+      : [],
+  );
+  return { ...Object.fromEntries(own), ...credentials?.secrets };
+}
+
+/** Settings that only look like a secret's name. */
+const NOT_SECRETS: ReadonlySet<string> = new Set(["SECRET_GUARD", "SECRET_GUARD_EXEMPT"]);
+
+/** Hides every secret a run could show: registered ones, and the keys and tokens it is made with (R-2, S-5). */
+export function composeRedactor(env: Bindings, credentials: Credentials | undefined): Redactor {
+  const keys = Object.entries(env).flatMap(([name, value]) =>
+    /_API_KEY$|_TOKEN$|^ENCRYPTION_KEY$/.test(name) && typeof value === "string" ? [[name, value] as const] : [],
+  );
+  const all = { ...Object.fromEntries(keys), PROVIDER_KEY: credentials?.key ?? "", ...secretsOf(env, credentials) };
+  // Too short a value would hide half of every text; the request's are refused at the door, the deployment's left alone.
+  const usable = Object.entries(all).filter(([name, value]) => secretProblem(name, value) === undefined);
+  return createRedactor(Object.fromEntries(usable));
+}
+
+/** Finds secrets by their form; off where the deployment wants none. */
+export function composeGuard(config: Config): SecretScanner {
+  if (config.SECRET_GUARD === "off") return NOOP_GUARD;
+  return createSecretGuard({ exemptPaths: commaList(config.SECRET_GUARD_EXEMPT) });
+}

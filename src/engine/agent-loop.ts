@@ -1,0 +1,167 @@
+import type { EngineEvent } from "../contract/events.ts";
+import type { Failure } from "../contract/failure.ts";
+import type { Commit, Output } from "../contract/journal.ts";
+import type { Agent, Crew } from "./agent.ts";
+import { collectResults } from "./collect.ts";
+import { compact, makeRoom } from "./compact.ts";
+import { composePrompt } from "./compose-prompt.ts";
+import type { EngineDeps } from "./deps.ts";
+import type { RunState } from "./log/run-state.ts";
+import type { AgentId } from "./log/tree.ts";
+import { commit, dollars, failed, finished } from "./outcomes.ts";
+import { sample } from "./sample.ts";
+import { settleTools } from "./settle-tools.ts";
+import { noteCost } from "./thresholds.ts";
+import { abandonCalls } from "./tool-result.ts";
+
+/** Why an agent's loop let go. */
+export type AgentEnd =
+  /** It is over: `last` ends its run and is the host's to store. */
+  | { readonly kind: "ended"; readonly last: Commit }
+  /** It waits: for a person, or for agents it has started. */
+  | { readonly kind: "blocked" };
+
+/**
+ * The turn loop of one agent (T-1): asks the log what it calls for, does it, yields what came of it, asks again. Comes
+ * back as soon as other agents are needed. Throws only when `signal` aborts.
+ */
+export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): AsyncGenerator<Output, AgentEnd> {
+  const { tree, deps } = crew;
+  while (true) {
+    signal.throwIfAborted();
+    const fold = tree.foldOf(id);
+    const run = fold?.run;
+    const step = tree.step(id);
+    if (!fold || !run) return { kind: "blocked" };
+    const agent: Agent = { ...crew, id, fold, run, signal };
+    const stop =
+      step.kind === "sample" || step.kind === "settle" || step.kind === "compact" ? overdue(run, deps) : undefined;
+    if (stop) return { kind: "ended", last: failed(stop) };
+    switch (step.kind) {
+      case "idle":
+      case "wait":
+      case "blocked":
+        return { kind: "blocked" };
+      case "sample": {
+        const last = yield* modelTurn(step.turn, step.again, agent);
+        if (last) return { kind: "ended", last };
+        break;
+      }
+      case "settle": {
+        const others = yield* settleTools(step.calls, agent);
+        if (others) return { kind: "blocked" };
+        break;
+      }
+      case "collect":
+        yield* collectResults(step.calls, agent);
+        break;
+      case "abandon": {
+        const { entries, events } = abandonCalls(step.calls, run.cancelled ?? "cancelled");
+        yield commit(entries, events);
+        break;
+      }
+      case "compact":
+        yield* compact("request", yield* composePrompt(agent));
+        break;
+      case "end_turn":
+        yield commit([{ kind: "turn_ended", turn: run.turn }], [turnEnd(run)]);
+        break;
+      case "finish": {
+        const spend = id === undefined ? tree.spend : { usage: run.usage, costNano: run.costNano };
+        return { kind: "ended", last: finished(spend, run.turn, step.reason) };
+      }
+      default:
+        step satisfies never;
+    }
+  }
+}
+
+/**
+ * A turn's model call with its restarts: a call that broke off after something was shown is taken back and made once more
+ * (T-5, E-17); one that did not fit is made again with less to read (C-1). Gives the run's end when it has one.
+ */
+async function* modelTurn(turn: number, again: boolean, agent: Agent): AsyncGenerator<Output, Commit | undefined> {
+  const { fold, tree, id, signal } = agent;
+  tellRepairs(agent);
+  let prompted = yield* composePrompt(agent);
+  const full = yield* makeRoom(prompted);
+  if (full) return failed(full);
+  yield again ? restarted(turn, "the model call was interrupted") : turnStart(turn, agent);
+  let retried = false;
+  let shrunk = false;
+  while (true) {
+    const run = fold.run;
+    if (!run) return undefined;
+    // Sections that are computed anew after a compaction are so by now.
+    prompted = yield* composePrompt({ ...agent, run });
+    const end = yield* sample(prompted);
+    if (end.kind === "answered") {
+      noteCost(agent);
+      return undefined;
+    }
+    if (end.kind === "unaffordable") {
+      return finished(id === undefined ? tree.spend : { usage: run.usage, costNano: run.costNano }, turn, "budget");
+    }
+    signal.throwIfAborted();
+    const { failure, shown } = end;
+    if (failure.category === "prompt_too_long" && !shrunk) {
+      shrunk = true;
+      const done = yield* compact("overflow", { ...prompted, run }, failure.tokenGap ?? undefined);
+      if (!done) return failed(failure);
+      if (shown) yield restarted(turn, failure.message);
+      continue;
+    }
+    if (!shown || !failure.retryable || retried) return failed(failure);
+    retried = true;
+    yield restarted(turn, failure.message);
+  }
+}
+
+/** A history that had to be repaired before a model call: operators are told; in strict mode the run ends (T-2, O-6). */
+function tellRepairs({ fold, deps }: Agent): void {
+  if (fold.newRepairs === 0) return;
+  deps.observe("tool_result_pairing_repaired", { session_id: deps.sessionId, count: fold.newRepairs });
+  if (deps.strict.toolResultPairing) throw new Error("a tool call had lost its result (strict mode)");
+}
+
+/** A run that takes its owner down, or never ends, must not be tried for ever (S8). */
+function overdue(run: RunState, deps: EngineDeps): Failure | undefined {
+  // A model call that is picked up again is one resume and one restart of the turn: counted once.
+  if (Math.max(run.resumes, run.turnRestarts) > deps.limits.maxRestarts) return TOO_MANY_RESTARTS;
+  return run.config.deadline !== undefined && deps.now() > run.config.deadline ? TOO_OLD : undefined;
+}
+
+const TOO_MANY_RESTARTS: Failure = {
+  category: "interrupted",
+  message: "the run was interrupted too often and is given up",
+  retryable: true,
+};
+
+const TOO_OLD: Failure = {
+  category: "timeout",
+  message: "the run has taken longer than a run may (RUN_MAX_SECONDS) and is given up",
+  retryable: true,
+};
+
+/** The turn begins; messages that came in meanwhile are shown to the model with it. */
+function turnStart(turn: number, { fold, run }: Agent): Commit {
+  const messages = fold.inbox.map(({ from, text }): EngineEvent => ({ type: "inbox_message", from, text }));
+  const start: EngineEvent = { type: "turn_start", turn_number: turn, model: run.config.model };
+  return commit([{ kind: "turn_started", turn }], [start, ...messages]);
+}
+
+function restarted(turn: number, reason: string): Commit {
+  return commit([{ kind: "turn_restarted", turn, reason }], [{ type: "turn_restart", turn_number: turn, reason }]);
+}
+
+function turnEnd(run: RunState): EngineEvent {
+  return {
+    type: "turn_end",
+    turn_number: run.turn,
+    input_tokens: run.turnUsage.input,
+    output_tokens: run.turnUsage.output,
+    cache_read_tokens: run.turnUsage.cache_read,
+    cache_write_tokens: run.turnUsage.cache_write,
+    cost_usd: dollars(run.turnCostNano),
+  };
+}
