@@ -36,7 +36,7 @@ export function createObjectSessions(deps: SessionPortDeps): SessionsPort {
         id = claimed.value.session_id;
       }
       const createdAt = new Date(deps.now()).toISOString();
-      return stub(caller, id).create(caller.tenant, id, createdAt, repeat?.key);
+      return stub(caller, id).create(caller.tenant, id, createdAt, repeat?.key, caller.settings?.sandbox);
     },
     async list(caller, { limit, cursor }) {
       const after = cursor === undefined ? undefined : readListCursor(cursor);

@@ -1,6 +1,7 @@
 import { CHAIN_START, type ChainEnd } from "../src/audit/chain.ts";
 import { AuditEntry, type ChainedEntry, ChainLink } from "../src/contract/audit.ts";
 import { Entry, LOG_VERSION, RunPlan } from "../src/contract/log.ts";
+import type { SandboxBackend } from "../src/contract/sandbox-backend.ts";
 import type { EventRow } from "../src/session/stored-events.ts";
 import { createSessionTables, hasSessionTables, LongTexts, upgradeSessionTables } from "./session-tables.ts";
 
@@ -11,6 +12,8 @@ export type SessionMeta = {
   readonly createdAt: string;
   /** Tells this life of the id from an earlier, deleted one. */
   readonly incarnation: string;
+  /** Where its workspace lies; absent in sessions made before there was a choice. */
+  readonly backend?: SandboxBackend;
   /** `Idempotency-Key` of the request that made it. */
   readonly key?: string;
 };
@@ -65,6 +68,15 @@ export class SessionStore {
 
   saveKey(key: string, digest: string, runId: string, cursor: number): void {
     this.#sql.exec("INSERT INTO keys VALUES (?, ?, ?, ?)", key, digest, runId, cursor);
+  }
+
+  /** Id of the session's machine, where the backend gives one. */
+  machine(): string | undefined {
+    return this.#getMeta("machine");
+  }
+
+  setMachine(id: string): void {
+    this.#setMeta("machine", id);
   }
 
   reservedSeq(): number {

@@ -4,7 +4,7 @@ import { composeDeployment, type Deployment } from "../src/compose/deployment.ts
 import { composeEngine } from "../src/compose/engine.ts";
 import { repositoryOf } from "../src/compose/git.ts";
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
-import { composeSandbox } from "../src/compose/sandbox.ts";
+import { composeWorkspace, prepareWorkspace, type Workspace } from "../src/compose/sandbox.ts";
 import { composeRedactor } from "../src/compose/secrets.ts";
 import type { AuditEntry, AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
@@ -15,6 +15,7 @@ import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
 import type { Sandbox } from "../src/contract/sandbox.ts";
+import { type SandboxBackend, WORKSPACE_ROOT } from "../src/contract/sandbox-backend.ts";
 import type {
   Compaction,
   FileContent,
@@ -84,7 +85,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #queries: SessionQueries;
   readonly #streams: SessionStreams;
   #deploymentMade: Deployment | undefined;
-  #sandboxMade: Sandbox | undefined;
+  #workspaceMade: Workspace | undefined;
   /** Being deleted: nothing new begins. */
   #removing = false;
   readonly #credentials: RunCredentials;
@@ -95,7 +96,7 @@ export class Session extends DurableObject<Bindings> {
     this.#config = readConfig(env);
     this.#store = new SessionStore(ctx.storage);
     this.#hub = new FrameHub(ctx);
-    this.#journal = new SessionJournal(this.#store, this.#hub, "/workspace", Date.now);
+    this.#journal = new SessionJournal(this.#store, this.#hub, WORKSPACE_ROOT, Date.now);
     this.#queries = new SessionQueries(this.#store, this.#journal);
     this.#credentials = new RunCredentials(this.#store, this.#config.ENCRYPTION_KEY);
     this.#outbox = new SessionOutbox({
@@ -129,12 +130,13 @@ export class Session extends DurableObject<Bindings> {
     sessionId: string,
     createdAt: string,
     key: string | undefined,
+    backend: SandboxBackend | undefined,
   ): Promise<Answer<CreatedSession>> {
     const known = this.#store.meta();
     if (known && key !== undefined && known.key === key)
       return ok({ session_id: known.sessionId, created_at: known.createdAt });
     if (known) return refuse("conflict_error", `session ${sessionId} already exists`);
-    this.#make(tenant, sessionId, createdAt, key);
+    this.#make(tenant, sessionId, createdAt, key, backend);
     await this.#publish();
     return ok({ session_id: sessionId, created_at: createdAt });
   }
@@ -150,7 +152,12 @@ export class Session extends DurableObject<Bindings> {
     for (let tries = 0; tries < FORK_TRIES; tries++) {
       const settled = await source.settledPoint();
       if (!settled.ok) return settled;
-      const { logEnd, inRun, sessionId, stamp } = settled.value;
+      const { logEnd, inRun, sessionId, stamp, backend } = settled.value;
+      if (backend !== "virtual")
+        return refuse(
+          "conflict_error",
+          `a session on the ${backend} sandbox cannot be forked: its files lie on another machine`,
+        );
       const pages = await collectCopy((from) => source.copyPage(logEnd, from));
       const after = await source.settledPoint();
       if (!after.ok) return after;
@@ -158,7 +165,7 @@ export class Session extends DurableObject<Bindings> {
       if (after.value.stamp !== stamp) continue;
       if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
       this.#store.transaction(() => {
-        this.#make(tenant, id, at);
+        this.#make(tenant, id, at, undefined, backend);
         for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
         this.#store.forgetLogSeq();
         this.#store.append("", closingEntries(this.#store.entries(), sessionId, inRun, Date.now()), Date.now());
@@ -173,11 +180,18 @@ export class Session extends DurableObject<Bindings> {
   }
 
   /** Where a fork may cut the log: after the last whole turn. */
-  settledPoint(): Answer<{ logEnd: number; inRun: boolean; sessionId: string; stamp: string }> {
+  settledPoint(): Answer<{
+    logEnd: number;
+    inRun: boolean;
+    sessionId: string;
+    stamp: string;
+    backend: SandboxBackend;
+  }> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
     const stamp = filesStamp(this.ctx.storage.sql);
-    return ok({ ...settledPoint(this.#store.entries()), sessionId: meta.sessionId, stamp });
+    const { sessionId, backend = "virtual" } = meta;
+    return ok({ ...settledPoint(this.#store.entries()), sessionId, stamp, backend });
   }
 
   copyPage(logEnd: number, from: CopyPosition): CopyPage {
@@ -201,11 +215,12 @@ export class Session extends DurableObject<Bindings> {
       await this.#driver.cancel("the session was deleted");
       if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
       this.#hub.endAll();
+      await this.#dropWorkspace();
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();
       this.#journal.reset();
       this.#credentials.clear();
-      this.#sandboxMade = undefined;
+      this.#workspaceMade = undefined;
     } finally {
       this.#removing = false;
     }
@@ -439,12 +454,27 @@ export class Session extends DurableObject<Bindings> {
     }
   }
 
-  #make(tenant: string, sessionId: string, createdAt: string, key?: string): void {
+  #make(
+    tenant: string,
+    sessionId: string,
+    createdAt: string,
+    key: string | undefined,
+    backend: SandboxBackend = this.#config.SANDBOX_BACKEND,
+  ): void {
     const incarnation = crypto.randomUUID();
     this.#store.transaction(() => {
-      this.#store.create({ tenant, sessionId, createdAt, incarnation, ...(key === undefined ? {} : { key }) });
-      composeSandbox(this.#config, this.ctx.storage).prepare();
+      this.#store.create({ tenant, sessionId, createdAt, incarnation, backend, ...(key === undefined ? {} : { key }) });
+      prepareWorkspace(this.ctx.storage);
     });
+  }
+
+  /** A machine that cannot be reached does not keep a session from being deleted: it frees what is idle by itself. */
+  async #dropWorkspace(): Promise<void> {
+    try {
+      await this.#workspace().remove();
+    } catch (error) {
+      console.error("workspace not removed", error instanceof Error ? error.message : typeof error);
+    }
   }
 
   /** The new session is in the list before its maker is answered; a list that cannot be reached gets it later. */
@@ -482,9 +512,19 @@ export class Session extends DurableObject<Bindings> {
   }
 
   #sandbox(): Sandbox {
-    const sandbox = this.#sandboxMade ?? composeSandbox(this.#config, this.ctx.storage).sandbox;
-    this.#sandboxMade = sandbox;
-    return sandbox;
+    return this.#workspace().sandbox;
+  }
+
+  #workspace(): Workspace {
+    const meta = this.#store.meta();
+    if (!meta) throw new Error("no session, no workspace");
+    this.#workspaceMade ??= composeWorkspace(this.env, this.#config, this.ctx.storage, {
+      backend: meta.backend ?? "virtual",
+      incarnation: meta.incarnation,
+      machine: this.#store.machine(),
+      remember: (id) => this.#store.setMachine(id),
+    });
+    return this.#workspaceMade;
   }
 
   /** For what people say about the current run: their words are stored, a secret in them is not. */

@@ -9,6 +9,8 @@ export type Bindings = {
   readonly MEMORY?: R2Bucket;
   /** Workers AI; optional as well. */
   readonly AI?: AiBinding;
+  /** The Worker with the containers, where the `cloudflare` sandbox is reached by service binding. */
+  readonly SANDBOX?: Fetcher;
   /** Worker vars and secrets, all text. */
   readonly [name: string]: unknown;
 };

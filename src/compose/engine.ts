@@ -11,6 +11,7 @@ import { createClassifier } from "../permission/classifier.ts";
 import { commaList } from "../run-plan.ts";
 import { createEgressFetch } from "../shared/egress.ts";
 import { newId } from "./bindings.ts";
+import { delay } from "./delay.ts";
 import type { Deployment } from "./deployment.ts";
 import { composePrompt } from "./prompt.ts";
 import { fastModel, makeProvider } from "./providers.ts";
@@ -90,16 +91,4 @@ function limitsOf(config: Config): EngineLimits {
     fastCallMs: config.FAST_CALL_SECONDS * 1000,
     maxRestarts: config.RUN_MAX_RESTARTS,
   };
-}
-
-function delay(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, ms);
-    const stop = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    signal.addEventListener("abort", stop, { once: true });
-  });
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PermissionMode, PermissionRules, RISKS } from "./permission.ts";
+import { SandboxBackend } from "./sandbox-backend.ts";
 import { Skill } from "./skills.ts";
 
 /** A number given as text in a Worker var, with the contract's default. */
@@ -62,6 +63,9 @@ export const Config = z.object({
   TOOL_TIMEOUT_SECONDS: number(120, 0.05),
   TOOL_TIMEOUT_MAX_SECONDS: number(600, 0.05),
   MAX_PARALLEL_TOOLS: integer(4, 1),
+  SANDBOX_BACKEND: SandboxBackend.default("virtual"),
+  /** Domains that `curl` in the virtual sandbox may reach, comma list; empty: no network. */
+  SANDBOX_ALLOWED_DOMAINS: z.string().default(""),
   /** Bytes of all files of one session's virtual workspace. */
   WORKSPACE_MAX_BYTES: integer(256 * 1024 * 1024, 1024),
   /** A run is given up after so long, waiting included. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PermissionMode, PermissionRules } from "./permission.ts";
+import { SandboxBackend } from "./sandbox-backend.ts";
 
 /** What a tenant has of its own (G-5); what is absent is the deployment's. */
 export const TenantSettings = z.strictObject({
@@ -9,6 +10,8 @@ export const TenantSettings = z.strictObject({
   default_model: z.string().min(1).max(256).optional(),
   /** Runs are at least as strict as this, and as the deployment's mode. */
   permission_mode: PermissionMode.optional(),
+  /** Where its sessions' workspaces lie, those made from now on. */
+  sandbox: SandboxBackend.optional(),
   /** Rules of all its runs, beside the deployment's. */
   permission_rules: PermissionRules.optional(),
   /** Models its runs may use, out of those the deployment allows. */
