@@ -1,6 +1,6 @@
 import type { BashOptions } from "just-bash";
 
-/** Bytes of output one command may make before it is stopped; all of it is held until the command ends. */
+/** Bytes of output one command may make before it is stopped; what the caller has not read yet is held. */
 export const MAX_OUTPUT_BYTES = 10 * 1024 * 1024;
 
 /** Grace for the interpreter to stop after its deadline, milliseconds, before its answer is given up. */
@@ -15,6 +15,8 @@ export function executionLimits(timeoutMs: number): NonNullable<BashOptions["exe
     maxCommandCount: 20_000,
     maxLoopIterations: 20_000,
     maxCallDepth: 100,
+    // Adding to an array copies it, so a loop that does takes the square of this: a few seconds at 5,000.
+    maxArrayElements: 5_000,
     maxOutputSize: MAX_OUTPUT_BYTES,
     maxStringLength: 16 * 1024 * 1024,
     maxLiveBytes: 96 * 1024 * 1024,
