@@ -25,6 +25,9 @@ export default defineConfig({
                 OLLAMA_BASE_URL: inject("upstreamUrl"),
                 LMSTUDIO_BASE_URL: inject("upstreamUrl"),
                 UPSTREAM_IDLE_SECONDS: "2",
+                // A model whose window is soon full; the fast model is the deployment's own.
+                MODEL_OVERRIDES:
+                  '{"narrow": {"provider": "anthropic", "context_window": 30000, "max_output_tokens": 1000}}',
                 ENCRYPTION_KEY: "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=",
                 KEEPALIVE_SECONDS: "0.5",
                 HEARTBEAT_SECONDS: "1",

@@ -11,6 +11,8 @@ export type Turn = {
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
   readonly stop?: string;
+  /** Input tokens the server counts; 10 when left out. */
+  readonly inputTokens?: number;
 };
 
 const sse = (data: unknown, event?: string): string =>
@@ -33,7 +35,7 @@ export function anthropicTurn(turn: Turn, more: Partial<Reply> = {}): Reply {
       type: "message",
       role: "assistant",
       content: [],
-      usage: { input_tokens: 10, output_tokens: 1 },
+      usage: { input_tokens: turn.inputTokens ?? 10, output_tokens: 1 },
     },
   });
   let index = 0;

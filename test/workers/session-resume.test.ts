@@ -2,9 +2,11 @@ import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { folded } from "../support/folded.ts";
+import type { Reply } from "../support/scripted-upstream.ts";
 import { SseReader } from "../support/sse-client.ts";
 import { anthropicTurn } from "../support/wires.ts";
-import { call, createSession, objectOf, post, script, seen, send } from "./support/client.ts";
+import { call, createSession, objectOf, post, script, scriptAgents, seen, send } from "./support/client.ts";
+import { historyOf, unpaired } from "./support/history.ts";
 
 const WRITE = { id: "toolu_1", name: "Bash", input: { command: "echo hi >> effects.txt" } };
 
@@ -239,15 +241,65 @@ describe("recovery", () => {
   }, 120_000);
 });
 
+describe("recovery of agents and compactions", () => {
+  test("stopped after every stored step, background agents and compactions included, the run ends the same", async () => {
+    const delegate = (id: string, prompt: string, background: boolean) => ({
+      id,
+      name: "Agent",
+      input: { description: prompt, prompt, run_in_background: background },
+    });
+    const agents = {
+      "the whole job": [
+        // So large a count that the next turn begins with a compaction.
+        anthropicTurn({
+          calls: [delegate("a", "write it down", false), delegate("b", "look around", true)],
+          inputTokens: 29_000,
+        }),
+        anthropicTurn({ calls: [{ id: "n", name: "TodoWrite", input: { todos: [] } }] }),
+        anthropicTurn({ text: "All done." }),
+        anthropicTurn({ text: "Still done." }),
+        anthropicTurn({ text: "Still done." }),
+      ],
+      "write it down": [anthropicTurn({ calls: [WRITE] }), anthropicTurn({ text: "written" })],
+      "look around": [
+        anthropicTurn({ calls: [{ id: "g", name: "Glob", input: { pattern: "*" } }] }),
+        anthropicTurn({ text: "seen" }),
+      ],
+      "<record>": [anthropicTurn({ text: "Goal: the whole job." })],
+    };
+    const play = (name: string, point: number | undefined) =>
+      crashRun(name, agents, point, { prompt: "the whole job", model: "narrow" });
+    const calm = await play("agents-0", undefined);
+    expect(calm.terminal).toEqual(["done"]);
+    expect(calm.events.some((line) => line.startsWith("context_compacted"))).toBe(true);
+    expect(calm.steps).toBeGreaterThan(25);
+    for (let point = 1; point <= calm.steps; point++) {
+      const run = await play(`agents-${point}`, point);
+      expect.soft(run.terminal, `point ${point}`).toEqual(["done"]);
+      expect.soft(run.effects, `point ${point}`).toMatch(/^(hi\n)?$/);
+      if (!run.unknown) expect.soft(run.effects, `point ${point}`).toBe("hi\n");
+      expect.soft(unpaired(await historyOf(`agents-${point}`)), `point ${point}`).toEqual([]);
+    }
+    console.log(`${calm.steps} points of interruption with agents, none skipped`);
+  }, 120_000);
+});
+
 /** Plays the scripted run with one interruption after the `point`-th stored step, under a client that reads one stream. */
-async function crashRun(name: string, replies: ReturnType<typeof anthropicTurn>[], point: number | undefined) {
+async function crashRun(
+  name: string,
+  replies: Reply[] | Record<string, Reply[]>,
+  point: number | undefined,
+  request: Record<string, unknown> = { prompt: "go" },
+) {
   // A call that broke off is made again: every turn's reply is there often enough.
-  await script(name, replies);
-  await fetch(`${env.UPSTREAM}/__sticky/${name}`, { method: "PUT" });
+  if (Array.isArray(replies)) {
+    await script(name, replies);
+    await fetch(`${env.UPSTREAM}/__sticky/${name}`, { method: "PUT" });
+  } else await scriptAgents(name, replies);
   await createSession(name);
   const counter = { steps: 0 };
   await faultAfter(name, point, counter);
-  const stream = await send(name, name, { prompt: "go" }).catch(async () => new SseReader(await events(name)));
+  const stream = await send(name, name, request).catch(async () => new SseReader(await events(name)));
   const answered = new Set<string>();
   const terminal: string[] = [];
   const heal = point === undefined ? undefined : setInterval(() => void revive(name, counter, point), 20);
