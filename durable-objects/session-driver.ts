@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../src/contract/audit.ts";
 import type { Failure } from "../src/contract/failure.ts";
-import type { Output } from "../src/contract/journal.ts";
+import type { Commit, Output } from "../src/contract/journal.ts";
 import type { EntryOf, RunConfig, RunPlan } from "../src/contract/log.ts";
 import type { Answer } from "../src/contract/refusal.ts";
 import { cancelAgents } from "../src/engine/agent-end.ts";
@@ -120,6 +120,7 @@ export class SessionDriver {
     const waiters = this.#waiters.get(run.config.run_id) ?? [];
     this.#waiters.set(run.config.run_id, waiters);
     const ended = new Promise<void>((resolve) => waiters.push(resolve));
+    // The run's own end may be stored before the loop sees the abort: whoever stores it wakes those who wait.
     this.#active?.controller.abort(new Error("cancelled"));
     await this.#active?.done;
     this.ensure();
@@ -147,9 +148,6 @@ export class SessionDriver {
       }
       const end = await this.#drive(run.config, controller.signal);
       if (end?.kind === "parked") break;
-      if (end?.kind !== "ended") continue;
-      for (const wake of this.#waiters.get(run.config.run_id) ?? []) wake();
-      this.#waiters.delete(run.config.run_id);
     }
     journal.settle();
   }
@@ -172,10 +170,15 @@ export class SessionDriver {
         return { kind: "ended" };
       }
       const steps = redactOutput(drive(journal.tree, deps.value, this.#nudge, signal), deps.value.redactor);
-      while (true) {
-        const next = await steps.next();
-        if (next.done) return next.value;
-        this.#take(config.run_id, next.value);
+      try {
+        while (true) {
+          const next = await steps.next();
+          if (next.done) return next.value;
+          this.#take(config.run_id, next.value);
+        }
+      } finally {
+        // Also when a step could not be stored: no agent may go on beside what comes next.
+        await steps.return({ kind: "ended" });
       }
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -190,11 +193,19 @@ export class SessionDriver {
   #fail(runId: string, failure: Failure): void {
     const { journal } = this.#ports;
     for (const end of cancelAgents(journal.tree, Date.now())) journal.commit(runId, end);
-    journal.commit(runId, failed(failure));
+    this.#commit(runId, failed(failure));
+  }
+
+  /** Stores a commit; a run's end wakes those who wait for it. */
+  #commit(runId: string, commit: Commit): void {
+    this.#ports.journal.commit(runId, commit);
+    if (!commit.entries.some((entry) => entry.kind === "run_ended" && entry.agent === undefined)) return;
+    for (const wake of this.#waiters.get(runId) ?? []) wake();
+    this.#waiters.delete(runId);
   }
 
   #take(runId: string, output: Output): void {
     if (output.kind === "live") this.#ports.journal.live(runId, output.events);
-    else this.#ports.journal.commit(runId, output);
+    else this.#commit(runId, output);
   }
 }

@@ -303,11 +303,13 @@ export class Session extends DurableObject<Bindings> {
 
   /** Makes the model's context smaller in a run of its own; answers when it has ended. */
   async compact(request: StartRequest): Promise<Answer<Compaction>> {
+    const earlier = this.#store.meta() && this.#journal.fold.lastCompaction;
     const begun = await this.begin(request);
     if (!begun.ok) return begun;
     await this.#driver.ended(begun.value.runId);
     const outcome = this.#journal.fold.run?.outcome;
-    const { before, after } = this.#journal.fold.lastCompaction ?? { before: 0, after: 0 };
+    const made = this.#journal.fold.lastCompaction;
+    const { before, after } = made && made !== earlier ? made : { before: 0, after: 0 };
     if (outcome?.type === "error") return refuse("internal_error", `the context was not compacted: ${outcome.message}`);
     return ok({ compacted: after < before, tokens_before: before, tokens_after: after });
   }

@@ -81,6 +81,7 @@ export async function planRun(
         run_id: options.runId,
         provider,
         model,
+        ...allowedModels(allowed, own?.allowed_models),
         max_turns: Math.min(request.max_turns ?? config.MAX_TURNS, config.MAX_TURNS),
         stop_sequences: request.stop_sequences ?? [],
         permission_mode: mode,
@@ -109,6 +110,15 @@ export async function planRun(
     },
     ...(credentials ? { credentials } : {}),
   });
+}
+
+/** Models that both the deployment and the tenant allow; a list that is missing allows all. */
+function allowedModels(
+  deployment: readonly string[],
+  own: readonly string[] | undefined,
+): { allowed_models?: string[] } {
+  if (deployment.length === 0) return own ? { allowed_models: [...own] } : {};
+  return { allowed_models: own ? deployment.filter((model) => own.includes(model)) : [...deployment] };
 }
 
 function stricter(a: PermissionMode, b: PermissionMode): PermissionMode {

@@ -19,6 +19,8 @@ export const RunConfig = z.object({
   system_prompt: z.string().optional(),
   /** Which prompt bundle the run uses (B-5). */
   bundle: BundleKey.optional(),
+  /** Models its sub-agents may use; absent: any. */
+  allowed_models: z.array(z.string()).optional(),
   max_turns: z.number().int().positive(),
   max_tokens: z.number().int().positive().optional(),
   max_cost_usd: z.number().positive().optional(),
@@ -116,8 +118,8 @@ export const Entry = z.discriminatedUnion("kind", [
     cost_nano: z.number().int().nonnegative(),
     duration_ms: z.number().nonnegative(),
   }),
-  /** The call is about to run with this input. No result after it = the outcome is unknown. */
-  entry("tool_started", { call_id: z.string() }),
+  /** The call is about to run; `input` where it is neither the model's nor what was agreed to. No result after it = the outcome is unknown. */
+  entry("tool_started", { call_id: z.string(), input: z.record(z.string(), z.unknown()).optional() }),
   entry("tool_finished", {
     call_id: z.string(),
     content: ToolResultContent,

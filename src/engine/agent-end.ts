@@ -1,7 +1,7 @@
 import type { EngineEvent } from "../contract/events.ts";
 import type { Commit } from "../contract/journal.ts";
 import type { Entry } from "../contract/log.ts";
-import { owned } from "./agent-events.ts";
+import { ofAgent, owned } from "./agent-events.ts";
 import type { SessionFold } from "./log/fold.ts";
 import type { Outcome, RunState } from "./log/run-state.ts";
 import type { SessionTree } from "./log/tree.ts";
@@ -61,12 +61,13 @@ function agentCancelled(id: string, fold: SessionFold, reason: string, now: numb
   const run = fold.run;
   if (!run || run.outcome) return commit([], []);
   const open = run.calls.filter((call) => call.at.phase !== "finished");
-  const { entries } = abandonCalls(open, reason);
+  const { entries, events } = abandonCalls(open, reason);
   const outcome = { type: "done", stop_reason: "cancelled" } as const;
   const all: Entry[] = [...entries, { kind: "run_ended", outcome }];
+  const shown = ofAgent(commit(all, events), id);
   return commit(
     all.map((entry) => owned(entry, id)),
-    [endEvent(id, run, reportOf(fold, outcome), now)],
+    [...shown.events, endEvent(id, run, reportOf(fold, outcome), now)],
   );
 }
 

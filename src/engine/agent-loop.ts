@@ -1,14 +1,14 @@
-import type { EngineEvent } from "../contract/events.ts";
+import type { DoneReason, EngineEvent } from "../contract/events.ts";
 import type { Failure } from "../contract/failure.ts";
 import type { Commit, Output } from "../contract/journal.ts";
-import type { Agent, Crew } from "./agent.ts";
+import type { Agent, Crew, Step } from "./agent.ts";
 import { collectResults } from "./collect.ts";
 import { compact, makeRoom } from "./compact.ts";
 import { composePrompt } from "./compose-prompt.ts";
 import type { EngineDeps } from "./deps.ts";
 import type { RunState } from "./log/run-state.ts";
 import type { AgentId } from "./log/tree.ts";
-import { commit, dollars, failed, finished } from "./outcomes.ts";
+import { commit, dollars } from "./outcomes.ts";
 import { sample } from "./sample.ts";
 import { settleTools } from "./settle-tools.ts";
 import { noteCost } from "./thresholds.ts";
@@ -16,8 +16,11 @@ import { abandonCalls } from "./tool-result.ts";
 
 /** Why an agent's loop let go. */
 export type AgentEnd =
-  /** It is over: `last` ends its run and is the host's to store. */
-  | { readonly kind: "ended"; readonly last: Commit }
+  /** Its log calls for its end; asked again before it is stored, because something may have come in. */
+  | { readonly kind: "finished"; readonly reason: DoneReason }
+  /** It can go on no further. */
+  | { readonly kind: "done"; readonly reason: DoneReason }
+  | { readonly kind: "failed"; readonly failure: Failure }
   /** It waits: for a person, or for agents it has started. */
   | { readonly kind: "blocked" };
 
@@ -25,7 +28,7 @@ export type AgentEnd =
  * The turn loop of one agent (T-1): asks the log what it calls for, does it, yields what came of it, asks again. Comes
  * back as soon as other agents are needed. Throws only when `signal` aborts.
  */
-export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): AsyncGenerator<Output, AgentEnd> {
+export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): AsyncGenerator<Step, AgentEnd> {
   const { tree, deps } = crew;
   while (true) {
     signal.throwIfAborted();
@@ -36,15 +39,15 @@ export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): A
     const agent: Agent = { ...crew, id, fold, run, signal };
     const stop =
       step.kind === "sample" || step.kind === "settle" || step.kind === "compact" ? overdue(run, deps) : undefined;
-    if (stop) return { kind: "ended", last: failed(stop) };
+    if (stop) return { kind: "failed", failure: stop };
     switch (step.kind) {
       case "idle":
       case "wait":
       case "blocked":
         return { kind: "blocked" };
       case "sample": {
-        const last = yield* modelTurn(step.turn, step.again, agent);
-        if (last) return { kind: "ended", last };
+        const end = yield* modelTurn(step.turn, step.again, agent);
+        if (end) return end;
         break;
       }
       case "settle": {
@@ -66,10 +69,8 @@ export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): A
       case "end_turn":
         yield commit([{ kind: "turn_ended", turn: run.turn }], [turnEnd(run)]);
         break;
-      case "finish": {
-        const spend = id === undefined ? tree.spend : { usage: run.usage, costNano: run.costNano };
-        return { kind: "ended", last: finished(spend, run.turn, step.reason) };
-      }
+      case "finish":
+        return { kind: "finished", reason: step.reason };
       default:
         step satisfies never;
     }
@@ -80,13 +81,14 @@ export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): A
  * A turn's model call with its restarts: a call that broke off after something was shown is taken back and made once more
  * (T-5, E-17); one that did not fit is made again with less to read (C-1). Gives the run's end when it has one.
  */
-async function* modelTurn(turn: number, again: boolean, agent: Agent): AsyncGenerator<Output, Commit | undefined> {
-  const { fold, tree, id, signal } = agent;
-  tellRepairs(agent);
+async function* modelTurn(turn: number, again: boolean, agent: Agent): AsyncGenerator<Output, AgentEnd | undefined> {
+  const { fold, signal } = agent;
+  const repairs = fold.newRepairs;
   let prompted = yield* composePrompt(agent);
   const full = yield* makeRoom(prompted);
-  if (full) return failed(full);
+  if (full) return { kind: "failed", failure: full };
   yield again ? restarted(turn, "the model call was interrupted") : turnStart(turn, agent);
+  if (repairs > 0 && !tellRepairs(repairs, agent)) return { kind: "failed", failure: LOST_RESULT };
   let retried = false;
   let shrunk = false;
   while (true) {
@@ -99,30 +101,33 @@ async function* modelTurn(turn: number, again: boolean, agent: Agent): AsyncGene
       noteCost(agent);
       return undefined;
     }
-    if (end.kind === "unaffordable") {
-      return finished(id === undefined ? tree.spend : { usage: run.usage, costNano: run.costNano }, turn, "budget");
-    }
+    if (end.kind === "unaffordable") return { kind: "done", reason: "budget" };
     signal.throwIfAborted();
     const { failure, shown } = end;
     if (failure.category === "prompt_too_long" && !shrunk) {
       shrunk = true;
       const done = yield* compact("overflow", { ...prompted, run }, failure.tokenGap ?? undefined);
-      if (!done) return failed(failure);
+      if (!done) return { kind: "failed", failure };
       if (shown) yield restarted(turn, failure.message);
       continue;
     }
-    if (!shown || !failure.retryable || retried) return failed(failure);
+    if (!shown || !failure.retryable || retried) return { kind: "failed", failure };
     retried = true;
     yield restarted(turn, failure.message);
   }
 }
 
-/** A history that had to be repaired before a model call: operators are told; in strict mode the run ends (T-2, O-6). */
-function tellRepairs({ fold, deps }: Agent): void {
-  if (fold.newRepairs === 0) return;
-  deps.observe("tool_result_pairing_repaired", { session_id: deps.sessionId, count: fold.newRepairs });
-  if (deps.strict.toolResultPairing) throw new Error("a tool call had lost its result (strict mode)");
+/** A history that was repaired before this turn: operators are told; false in strict mode, where the run ends (T-2, O-6). */
+function tellRepairs(count: number, { deps }: Agent): boolean {
+  deps.observe("tool_result_pairing_repaired", { session_id: deps.sessionId, count });
+  return !deps.strict.toolResultPairing;
 }
+
+const LOST_RESULT: Failure = {
+  category: "internal",
+  message: "a tool call of an earlier run had lost its result (strict mode)",
+  retryable: false,
+};
 
 /** A run that takes its owner down, or never ends, must not be tried for ever (S8). */
 function overdue(run: RunState, deps: EngineDeps): Failure | undefined {

@@ -1,3 +1,4 @@
+import type { Commit, Output } from "../contract/journal.ts";
 import type { Prompt } from "../contract/prompts.ts";
 import type { EngineDeps } from "./deps.ts";
 import type { SessionFold } from "./log/fold.ts";
@@ -21,6 +22,12 @@ export type Agent = Crew & {
   readonly run: RunState;
   readonly signal: AbortSignal;
 };
+
+/**
+ * What an agent's loop yields. A `late` one depends on the other agents and is made at the moment it is stored: what was
+ * true when it was thought of may not be so any more.
+ */
+export type Step = Output | { readonly kind: "late"; build(): Commit };
 
 /** An agent that is about to call its model. */
 export type PromptedAgent = Agent & { readonly prompt: Prompt };

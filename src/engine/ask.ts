@@ -53,7 +53,7 @@ export async function classified(call: Call, question: Question, agent: Agent): 
       input: question.input,
       reason: question.reason,
       risk: question.risk,
-      goal: lastPrompt(agent),
+      goal: fold.promptBefore(fold.messages.length)?.text ?? "",
       cwd: fold.facts.cwd,
     },
     signal,
@@ -71,9 +71,4 @@ export async function classified(call: Call, question: Question, agent: Agent): 
     duration_ms: said.durationMs,
   } as const;
   return commit([entry], []);
-}
-
-function lastPrompt({ fold }: Agent): string {
-  const prompt = fold.messages.findLast(({ role, content }) => role === "user" && content[0]?.type === "text");
-  return (prompt?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }

@@ -6,6 +6,7 @@ import { capOutput } from "./cap-output.ts";
 import { OUTCOME_UNKNOWN } from "./log/fold.ts";
 import type { DelegatedCall } from "./log/next-step.ts";
 import { commit } from "./outcomes.ts";
+import { keptName } from "./run-call.ts";
 import { resultEvent } from "./tool-result.ts";
 
 /** Gives calls the results of the sub-agents that did their work. */
@@ -15,7 +16,7 @@ export async function* collectResults(calls: readonly DelegatedCall[], agent: Ag
     const entry: EntryOf<"tool_finished"> = {
       kind: "tool_finished",
       call_id: call.block.id,
-      content: await capOutput(text, call.block.id, agent.deps),
+      content: await capOutput(text, keptName({ callId: call.block.id }, agent), agent.deps),
       is_error: isError,
     };
     yield commit([entry], [resultEvent(call.block.name, entry)]);

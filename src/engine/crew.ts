@@ -1,14 +1,16 @@
 import type { Output } from "../contract/journal.ts";
-import type { Crew } from "./agent.ts";
+import type { Crew, Step } from "./agent.ts";
 import { agentEnded, cancelAgents } from "./agent-end.ts";
 import { ofAgent } from "./agent-events.ts";
 import { type AgentEnd, runAgent } from "./agent-loop.ts";
+import { lastCommit } from "./last-commit.ts";
+import { made } from "./late.ts";
 import type { AgentId } from "./log/tree.ts";
 import type { Nudge } from "./nudge.ts";
 import { DEADLOCK, failed } from "./outcomes.ts";
 
 type Happening =
-  | { readonly kind: "output"; readonly id: AgentId; readonly output: Output; readonly taken: () => void }
+  | { readonly kind: "output"; readonly id: AgentId; readonly output: Step; readonly taken: () => void }
   | { readonly kind: "end"; readonly id: AgentId; readonly end: AgentEnd }
   | { readonly kind: "broken"; readonly error: unknown };
 
@@ -29,7 +31,8 @@ export async function* driveCrew(crew: Crew, nudge: Nudge, signal: AbortSignal):
         yield* ended(happening.id, happening.end, crew, desk);
         desk.forget(happening.id);
       } else {
-        yield happening.id === undefined ? happening.output : ofAgent(happening.output, happening.id);
+        const output = made(happening.output);
+        yield happening.id === undefined ? output : ofAgent(output, happening.id);
         happening.taken();
       }
     }
@@ -43,14 +46,16 @@ export async function* driveCrew(crew: Crew, nudge: Nudge, signal: AbortSignal):
 
 /** An agent's loop came back; one that has ended takes those it started along. */
 async function* ended(id: AgentId, end: AgentEnd, crew: Crew, desk: Desk): AsyncGenerator<Output, void> {
-  if (end.kind !== "ended") return;
-  const below = crew.tree.working(id);
-  await desk.stop(below);
-  yield* cancelAgents(crew.tree, crew.deps.now(), id);
-  const fold = crew.tree.foldOf(id);
-  const run = fold?.run;
-  if (id === undefined) yield end.last;
-  else if (fold && run) yield agentEnded(id, fold, run, end.last, crew.deps.now());
+  const { tree, deps } = crew;
+  if (end.kind === "blocked") return;
+  // A message may have reached it since it found that it was done: then it goes on.
+  if (end.kind === "finished" && tree.step(id).kind !== "finish") return;
+  await desk.stop(tree.working(id));
+  yield* cancelAgents(tree, deps.now(), id);
+  const last = lastCommit(id, end, tree);
+  const fold = tree.foldOf(id);
+  if (id === undefined) yield last;
+  else if (fold?.run) yield agentEnded(id, fold, fold.run, last, deps.now());
 }
 
 /** Where the loops of a crew run and leave what they have. */

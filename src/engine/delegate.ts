@@ -1,11 +1,11 @@
 import type { AgentConfig, AgentSpec, Delegation } from "../contract/agents.ts";
 import { MAX_AGENT_DEPTH } from "../contract/agents.ts";
 import type { EngineEvent } from "../contract/events.ts";
-import type { Output } from "../contract/journal.ts";
+import type { Commit } from "../contract/journal.ts";
 import type { Entry, RunConfig } from "../contract/log.ts";
 import type { Result } from "../contract/result.ts";
 import type { Tool } from "../contract/tools.ts";
-import type { Agent } from "./agent.ts";
+import type { Agent, Step } from "./agent.ts";
 import { ROOT_LOG } from "./agent-events.ts";
 import { auditOf } from "./audit-entry.ts";
 import { inboxText } from "./log/fold.ts";
@@ -27,24 +27,25 @@ export async function* delegate(
   input: Input,
   reason: string,
   agent: Agent,
-): AsyncGenerator<Output, boolean> {
+): AsyncGenerator<Step, boolean> {
   const wanted = await ask(tool, input, agent);
-  const audit = [auditOf(tool, input, wanted.ok ? "allowed" : "error", wanted.ok ? reason : wanted.error, agent)];
-  const done = wanted.ok ? carryOut(call, wanted.value, agent) : wanted;
-  if (!done.ok) {
-    const entry = textResult(call.block.id, `error: ${done.error}`, { is_error: true });
-    yield { kind: "commit", entries: [entry], events: [resultEvent(tool.name, entry)], audit };
-    return false;
-  }
-  const { entries, events, says } = done.value;
-  const result = says === undefined ? undefined : textResult(call.block.id, says);
-  yield {
-    kind: "commit",
-    entries: [...entries, ...(result ? [result] : [])],
-    events: [...events, ...(result ? [resultEvent(tool.name, result)] : [])],
-    audit,
+  let begun = false;
+  // Ids, names and who is at work are looked up when the commit is stored, not before: other agents start some, too.
+  const build = (): Commit => {
+    const audit = [auditOf(tool, input, wanted.ok ? "allowed" : "error", wanted.ok ? reason : wanted.error, agent)];
+    const done = wanted.ok ? carryOut(call, wanted.value, agent) : wanted;
+    begun = done.ok;
+    const says = done.ok ? done.value.says : `error: ${done.error}`;
+    const result = says === undefined ? [] : [textResult(call.block.id, says, done.ok ? {} : { is_error: true })];
+    return {
+      kind: "commit",
+      entries: [...(done.ok ? done.value.entries : []), ...result],
+      events: [...(done.ok ? done.value.events : []), ...result.map((entry) => resultEvent(tool.name, entry))],
+      audit,
+    };
   };
-  return true;
+  yield { kind: "late", build };
+  return begun;
 }
 
 async function ask(tool: Tool, input: Input, { deps, fold, tree, signal }: Agent): Promise<Result<Delegation, string>> {
@@ -88,6 +89,9 @@ function spawn(call: Call, specs: readonly AgentSpec[], agent: Agent): Result<Do
       ok: false,
       error: `at most ${deps.limits.maxAgents} agents may be at work at once; wait for some of them`,
     };
+  const models = run.config.allowed_models;
+  const forbidden = specs.find(({ model }) => model !== undefined && models && !models.includes(model))?.model;
+  if (forbidden !== undefined) return { ok: false, error: `the model ${forbidden} may not be used here` };
   const taken = new Set([LEAD, ...tree.teammates().map(({ name }) => name)]);
   for (const { name } of specs) {
     if (name !== undefined && taken.has(name)) return { ok: false, error: `there is an agent named ${name} already` };
@@ -109,8 +113,6 @@ function spawn(call: Call, specs: readonly AgentSpec[], agent: Agent): Result<Do
 /** The sub-agent's run: the one that starts it, under its own name and limits. Prompt and tools stay the same (K-3). */
 function configOf(spec: AgentSpec, id: string, { run, fold, id: parent, deps }: Agent): RunConfig {
   const { max_cost_usd: _budget, task: _task, agent: own, ...inherited } = run.config;
-  const allowed =
-    spec.tools && own?.tools ? spec.tools.filter((tool) => own.tools?.includes(tool)) : (spec.tools ?? own?.tools);
   const folder = own?.write_dir ?? spec.writeDir;
   const agent: AgentConfig = {
     id,
@@ -118,7 +120,7 @@ function configOf(spec: AgentSpec, id: string, { run, fold, id: parent, deps }: 
     ...(spec.name === undefined ? {} : { name: spec.name }),
     depth: (own?.depth ?? 0) + 1,
     description: spec.description,
-    ...(allowed ? { tools: [...allowed] } : {}),
+    ...narrowed(spec.tools, own?.tools),
     ...(folder === undefined ? {} : { write_dir: folder }),
     background: spec.background,
     ...(spec.whenIdle ? { when_idle: true } : {}),
@@ -170,24 +172,50 @@ function message(to: string, text: string, agent: Agent): Result<Done, string> {
       value: { entries: [rootEntry({ kind: "inbox", from, text, ...owner })], events: [event], says },
     };
   }
-  const mate = tree.teammates().find(({ name, id: known }) => name === to || known === to);
-  if (!mate) return { ok: false, error: `there is no agent named ${to}${known(agent)}` };
-  if (mate.id === id) return { ok: false, error: "that is you" };
-  if (mate.working) {
-    return { ok: true, value: { entries: [{ kind: "inbox", agent: mate.id, from, text }], events: [event], says } };
+  const mate = tree.find(to);
+  if (mate === undefined) return { ok: false, error: `there is no agent named ${to}${known(agent)}` };
+  if (mate === id) return { ok: false, error: "that is you" };
+  if (tree.works(mate)) {
+    return { ok: true, value: { entries: [{ kind: "inbox", agent: mate, from, text }], events: [event], says } };
   }
-  const config = tree.foldOf(mate.id)?.run?.config;
-  if (!config?.agent) return { ok: false, error: `${to} cannot be reached` };
-  const { run_id: _run, own_credentials: _own, deadline: _deadline, ...kept } = config;
-  const again: RunConfig = {
-    ...kept,
-    run_id: run.config.run_id,
-    own_credentials: run.config.own_credentials,
-    ...(run.config.deadline === undefined ? {} : { deadline: run.config.deadline }),
-    agent: { ...config.agent, started_at: deps.now() },
-  };
-  const begun = start(again, inboxText(from, text));
+  const before = tree.foldOf(mate)?.run?.config;
+  if (!before?.agent) return { ok: false, error: `${to} cannot be reached` };
+  if (tree.working().length >= deps.limits.maxAgents)
+    return {
+      ok: false,
+      error: `at most ${deps.limits.maxAgents} agents may be at work at once; wait for some of them`,
+    };
+  const begun = start(wakened(before, before.agent, agent), inboxText(from, text));
   return { ok: true, value: { entries: begun.entries, events: [event, begun.event], says } };
+}
+
+/** An agent that is woken works under the run that wakes it: its mode, rules, provider and actor, not those it had. */
+function wakened(before: RunConfig, own: AgentConfig, { run, id, deps }: Agent): RunConfig {
+  const { max_cost_usd: _budget, task: _task, agent: waker, ...inherited } = run.config;
+  const { parent: _parent, ...kept } = own;
+  const sameProvider = before.provider === run.config.provider;
+  return {
+    ...inherited,
+    permission_mode: run.mode,
+    model: sameProvider ? before.model : run.config.model,
+    max_turns: Math.min(before.max_turns, run.config.max_turns),
+    ...(before.max_cost_usd === undefined ? {} : { max_cost_usd: before.max_cost_usd }),
+    agent: {
+      ...kept,
+      ...(id === undefined ? {} : { parent: id }),
+      // It may do no more than the one who wakes it.
+      ...(waker?.write_dir === undefined ? {} : { write_dir: waker.write_dir }),
+      ...narrowed(own.tools, waker?.tools),
+      started_at: deps.now(),
+    },
+  };
+}
+
+/** Tools both sides allow; a side that names none allows all. */
+function narrowed(a: readonly string[] | undefined, b: readonly string[] | undefined): { tools?: string[] } {
+  if (!a && !b) return {};
+  if (!a || !b) return { tools: [...(a ?? b ?? [])] };
+  return { tools: a.filter((tool) => b.includes(tool)) };
 }
 
 /** An entry of the root's log although a sub-agent writes it. */

@@ -4,6 +4,8 @@ import { cancelAgents } from "./agent-end.ts";
 import { runAgent } from "./agent-loop.ts";
 import { driveCrew } from "./crew.ts";
 import type { EngineDeps } from "./deps.ts";
+import { lastCommit } from "./last-commit.ts";
+import { made } from "./late.ts";
 import type { SessionTree } from "./log/tree.ts";
 import { ModelSlots } from "./model-slots.ts";
 import type { Nudge } from "./nudge.ts";
@@ -44,8 +46,14 @@ export async function* drive(
       continue;
     }
     // Nobody else is at work: no need for the queue between agents.
-    const end = yield* runAgent(undefined, crew, signal);
-    if (end.kind === "ended") yield end.last;
+    const steps = runAgent(undefined, crew, signal);
+    let next = await steps.next();
+    try {
+      for (; !next.done; next = await steps.next()) yield made(next.value);
+    } finally {
+      if (!next.done) await steps.return({ kind: "blocked" });
+    }
+    if (next.value.kind !== "blocked") yield lastCommit(undefined, next.value, tree);
     else if (tree.step(undefined).kind === "blocked" && tree.working().length === 0) yield failed(DEADLOCK);
   }
 }

@@ -13,7 +13,7 @@ export async function callFast(agent: Agent, request: FastRequest): Promise<Fast
   const info = deps.models.info(fast.model, fast.provider.name);
   const input = deps.estimateTokens(request.system) + deps.estimateTokens(request.prompt);
   const worst = deps.models.costNano(info, { input, output: request.maxTokens, cache_read: 0, cache_write: 0 });
-  const release = await slots.take(worst, signal);
+  const release = await slots.take(agent.id, worst, signal);
   if (!release) return { ok: false, reason: "the run's budget is spent", usage: null, costNano: 0 };
   const over = new AbortController();
   const timer = new AbortController();

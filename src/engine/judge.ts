@@ -27,6 +27,8 @@ export type Judgement =
       readonly reason: string;
       /** A person changed the input. */
       readonly rewritten: boolean;
+      /** The policy changed the input, so that it stands nowhere in the log yet. */
+      readonly byPolicy: boolean;
       /** Nobody was asked, and the call may not be undone. */
       readonly risky: boolean;
     }
@@ -49,8 +51,8 @@ export async function judge(call: Call, agent: Agent): Promise<Judgement> {
   }
   if (block.input_error) return bad("error: the tool's input is not a JSON object; call it again with valid JSON");
   if (at.phase === "answered" && !at.allow) return refuse(denialOf(at));
-  const rewritten = at.phase === "answered" && at.updatedInput !== undefined;
-  const parsed = tool.input.safeParse(at.phase === "answered" && at.updatedInput ? at.updatedInput : block.input);
+  const rewritten = at.phase === "answered" && at.rewritten;
+  const parsed = tool.input.safeParse(at.phase === "answered" ? at.input : block.input);
   if (!parsed.success) return bad(`error: invalid input for ${tool.name}: ${issues(parsed.error.issues)}`);
   const input = parsed.data as Input;
   const secrets = secretsIn(tool, input, deps);
@@ -60,7 +62,8 @@ export async function judge(call: Call, agent: Agent): Promise<Judgement> {
   }
   const verdict = await check(tool, input, agent);
   if (verdict.decision === "deny") return refuse(denial(verdict.reason));
-  const said = { kind: "run", tool, rewritten } as const;
+  const said = { kind: "run", tool, rewritten, byPolicy: false } as const;
+  // What a person agreed to runs as they saw it, whatever the policy would make of it now.
   if (at.phase === "answered") return { ...said, input, reason: at.reason, risky: false };
   return weigh(tool, verdict.updatedInput ?? input, verdict, call, agent);
 }
@@ -78,7 +81,8 @@ function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Cal
   const classified = at.phase === "classified" && at.allow;
   if (decision === undefined || (decision === "permission" && classified)) {
     const reason = at.phase === "classified" ? `the classifier allowed it: ${at.reason}` : verdict.reason;
-    return { kind: "run", tool, input, reason, rewritten: false, risky: verdict.risk === "high" };
+    const byPolicy = verdict.updatedInput !== undefined;
+    return { kind: "run", tool, input, reason, rewritten: false, byPolicy, risky: verdict.risk === "high" };
   }
   if (!run.config.interactive) {
     if (decision === "checkpoint") return refuse(DENIED_AT_CHECKPOINT);

@@ -1,4 +1,4 @@
-import type { SessionTree } from "./log/tree.ts";
+import type { AgentId, SessionTree } from "./log/tree.ts";
 
 /** Gives back what a model call had taken. */
 export type Release = () => void;
@@ -20,27 +20,23 @@ export class ModelSlots {
     this.#max = max;
   }
 
-  /** undefined: the budget is spent. Throws the signal's reason when it aborts meanwhile. */
-  async take(worstNano: number, signal: AbortSignal): Promise<Release | undefined> {
+  /** undefined: a budget that binds the agent is spent. Throws the signal's reason when it aborts meanwhile. */
+  async take(id: AgentId, worstNano: number, signal: AbortSignal): Promise<Release | undefined> {
     while (true) {
       signal.throwIfAborted();
-      const cap = this.#capNano();
-      const spent = this.#tree.spend.costNano;
-      if (spent >= cap && this.#reservedNano === 0) return undefined;
-      const fits = spent + this.#reservedNano + worstNano <= cap || (this.#reservedNano === 0 && spent < cap);
+      const caps = this.#tree.caps(id);
+      const alone = this.#reservedNano === 0;
+      if (alone && caps.some(({ capNano, spentNano }) => spentNano >= capNano)) return undefined;
+      const fits =
+        alone || caps.every(({ capNano, spentNano }) => spentNano + this.#reservedNano + worstNano <= capNano);
       if (fits && this.#open < this.#max) return this.#hold(worstNano);
       await this.#turn(signal);
     }
   }
 
-  /** Whether the run has a budget at all: without one nobody needs to know what a call may cost. */
-  get capped(): boolean {
-    return this.#tree.root.run?.config.max_cost_usd !== undefined;
-  }
-
-  #capNano(): number {
-    const budget = this.#tree.root.run?.config.max_cost_usd;
-    return budget === undefined ? Number.POSITIVE_INFINITY : budget * 1e9;
+  /** Whether a budget binds the agent at all: without one nobody needs to know what a call may cost. */
+  capped(id: AgentId): boolean {
+    return this.#tree.caps(id).length > 0;
   }
 
   #hold(worstNano: number): Release {

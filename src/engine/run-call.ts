@@ -30,7 +30,7 @@ export async function runCall(
   // Keeping a long output writes to the sandbox, so it is part of what the limit holds for.
   const work = settle(call, agent, both, progress).then(async (outcome) => ({
     ...outcome,
-    content: await presentable(noted(outcome.content, call), call.callId, deps),
+    content: await presentable(noted(outcome.content, call), keptName(call, agent), deps),
   }));
   const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome | Promise<never> => {
     signal.throwIfAborted();
@@ -57,6 +57,11 @@ export async function runCall(
     late.catch(() => undefined);
     work.catch(() => undefined);
   }
+}
+
+/** Calls of different agents and turns may have the same id; what is kept of them must not share a file. */
+export function keptName({ callId }: Pick<Runnable, "callId">, { id, run }: Agent): string {
+  return `${id === undefined ? "" : `${id}-`}${run.config.run_id}-${run.turn}-${callId}`;
 }
 
 function noted(content: ToolResultContent, { input, rewritten }: Runnable): ToolResultContent {

@@ -23,7 +23,7 @@ export type SampleEnd =
  */
 export async function* sample(agent: PromptedAgent): AsyncGenerator<Output, SampleEnd> {
   const { run, deps, signal, slots } = agent;
-  const release = await slots.take(slots.capped ? worstNano(agent) : 0, signal);
+  const release = await slots.take(agent.id, slots.capped(agent.id) ? worstNano(agent) : 0, signal);
   if (!release) return { kind: "unaffordable" };
   const upstream = new AbortController();
   const call = AbortSignal.any([signal, upstream.signal]);

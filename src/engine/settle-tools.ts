@@ -2,7 +2,7 @@ import type { EngineEvent, LiveEvent } from "../contract/events.ts";
 import type { Commit, Output } from "../contract/journal.ts";
 import type { EntryOf } from "../contract/log.ts";
 import type { Tool } from "../contract/tools.ts";
-import type { Agent } from "./agent.ts";
+import type { Agent, Step } from "./agent.ts";
 import { asked, classified, isForClassifier } from "./ask.ts";
 import { auditOf } from "./audit-entry.ts";
 import { delegate } from "./delegate.ts";
@@ -16,21 +16,21 @@ import { resultEvent, textResult } from "./tool-result.ts";
 /** Denials of one call in a row after which the model is told to stop trying. */
 const DENIALS_WITH_ADVICE = 3;
 
-type Allowed = Runnable & { readonly reason: string; readonly risky: boolean };
+type Allowed = Runnable & { readonly reason: string; readonly risky: boolean; readonly byPolicy: boolean };
 
 /**
  * Brings the next open calls of a turn forward: refuses, asks, or runs them. Calls are taken in order; neighbours that are
  * read-only and concurrency-safe run side by side, others alone (T-3); a question waits until what stands before it is
  * done (decisions 5). Returns after one group, so that the loop looks at the log again; true: other agents are to go on.
  */
-export async function* settleTools(calls: readonly Call[], agent: Agent): AsyncGenerator<Output, boolean> {
+export async function* settleTools(calls: readonly Call[], agent: Agent): AsyncGenerator<Step, boolean> {
   const group: Allowed[] = [];
   for (const call of calls.slice(0, agent.deps.limits.maxParallelTools)) {
     const at = await standing(call, agent);
     const safe = at.kind === "run" && isSafe(at.tool);
     if (at.kind === "run" && !at.tool.delegate && (group.length === 0 || safe)) {
-      const { tool, input, reason, risky, rewritten } = at;
-      group.push({ callId: call.block.id, tool, input, reason, risky, rewritten });
+      const { tool, input, reason, risky, rewritten, byPolicy } = at;
+      group.push({ callId: call.block.id, tool, input, reason, risky, rewritten, byPolicy });
       if (safe) continue;
     }
     if (group.length > 0) break;
@@ -41,7 +41,7 @@ export async function* settleTools(calls: readonly Call[], agent: Agent): AsyncG
   return false;
 }
 
-async function* settleOne(call: Call, at: Judgement, agent: Agent): AsyncGenerator<Output, boolean> {
+async function* settleOne(call: Call, at: Judgement, agent: Agent): AsyncGenerator<Step, boolean> {
   if (at.kind === "refuse") yield refused(call, at, agent);
   else if (at.kind === "run") return yield* delegate(call, at.tool, at.input, at.reason, agent);
   else if (isForClassifier(call, at, agent)) {
@@ -64,14 +64,20 @@ async function standing(call: Call, agent: Agent): Promise<Judgement> {
   const parsed = tool.input.safeParse(call.at.input);
   if (!parsed.success) return unknown;
   const input = parsed.data as Readonly<Record<string, unknown>>;
-  return { kind: "run", tool, input, reason: "run again after an interruption", rewritten: false, risky: false };
+  return { kind: "run", tool, input, reason: "run again after an interruption", ...AGAIN };
 }
+
+const AGAIN = { rewritten: false, byPolicy: false, risky: false } as const;
 
 /** Started and audited before it runs; both in one commit (S-4). */
 function started(group: readonly Allowed[], agent: Agent): Commit {
   return {
     kind: "commit",
-    entries: group.map((call) => ({ kind: "tool_started", call_id: call.callId })),
+    entries: group.map(({ callId, byPolicy, input }) => ({
+      kind: "tool_started",
+      call_id: callId,
+      ...(byPolicy ? { input: { ...input } } : {}),
+    })),
     events: group.flatMap((call) => (call.risky ? [suggestion(call)] : [])),
     audit: group.map((call) => auditOf(call.tool, call.input, "allowed", call.reason, agent)),
   };
@@ -122,7 +128,7 @@ async function* runGroup(group: readonly Runnable[], agent: Agent): AsyncGenerat
   };
   for (const call of group) {
     const progress = (fraction: number, detail: string): void =>
-      tell({ kind: "progress", event: progressEvent(call, fraction, detail) });
+      tell({ kind: "progress", event: progressEvent(call, fraction, agent.deps.redactor.redact(detail)) });
     runCall(call, agent, progress).then(
       (entry) => tell({ kind: "finished", call, entry }),
       (error: unknown) => tell({ kind: "broken", error }),
@@ -147,7 +153,16 @@ async function* runGroup(group: readonly Runnable[], agent: Agent): AsyncGenerat
   }
 }
 
+/** Cut after it was redacted: half a secret is not recognized. */
+const PROGRESS_CHARACTERS = 200;
+
 function progressEvent(call: Runnable, fraction: number, detail: string): LiveEvent {
   const progress = Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0));
-  return { type: "tool_progress", id: call.callId, tool_name: call.tool.name, progress, detail };
+  return {
+    type: "tool_progress",
+    id: call.callId,
+    tool_name: call.tool.name,
+    progress,
+    detail: detail.slice(-PROGRESS_CHARACTERS),
+  };
 }

@@ -42,18 +42,10 @@ export async function summarize(agent: Agent, upTo: number): Promise<Summary> {
 
 /** The summary as the model gets it, with the user's last words as they were: a goal must not be lost in retelling. */
 export function cutSummary(summary: string, { fold }: Agent, upTo: number): string {
-  const goal = fold.messages.slice(upTo).some(isPrompt) ? "" : lastPrompt(fold.messages.slice(0, upTo));
+  const request = fold.promptBefore(fold.messages.length);
+  const goal = request && request.at < upTo ? request.text : "";
   const words = goal === "" ? "" : `\n\nThe user's last request, word for word:\n${shorten(goal, GOAL_CHARACTERS)}`;
   return `[Summary of the conversation so far]\n${summary}${words}\n[End of the summary]`;
-}
-
-function isPrompt(message: Message): boolean {
-  return message.role === "user" && !message.content.some((block) => block.type === "tool_result");
-}
-
-function lastPrompt(messages: readonly Message[]): string {
-  const prompt = messages.findLast(isPrompt);
-  return (prompt?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /** The messages as plain text, the newest in full, cut from the front where the fast model could not read it all. */

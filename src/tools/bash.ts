@@ -7,6 +7,9 @@ import { failure, text } from "./outcome.ts";
 /** Both streams together stay within 10 MB, of the 128 MB that an isolate has for everything. */
 const STREAM_BYTES = 5 * 1024 * 1024;
 const PROGRESS_EVERY_MS = 500;
+const LINE_FEED = 10;
+/** A longer line is not told as progress. */
+const MAX_LINE_BYTES = 4_096;
 
 export type BashOptions = {
   readonly defaultTimeoutMs: number;
@@ -100,15 +103,30 @@ function show(stdout: HeadTail, stderr: HeadTail): string {
   return out === "" ? `[stderr]\n${err}` : `${out}\n[stderr]\n${err}`;
 }
 
-/** Tells the last line printed, at most twice a second; the fraction is the share of the time that may be spent. */
+/**
+ * Tells the last whole line printed, at most twice a second; the fraction is the share of the time that may be spent. A
+ * line that began in an earlier piece, or has not ended yet, is not told: a secret cut in two is not recognized as one.
+ */
 function reporter(context: ToolContext, timeoutMs: number, now: () => number): (data: Uint8Array) => void {
   const start = now();
   let last = Number.NEGATIVE_INFINITY;
+  let open = false;
   return (data) => {
+    const begun = open;
+    open = data.at(-1) !== LINE_FEED;
     const at = now();
     if (at - last < PROGRESS_EVERY_MS) return;
+    const line = lastWholeLine(data, begun);
+    if (line === undefined) return;
     last = at;
-    const line = new TextDecoder().decode(data.subarray(-1_000)).trimEnd().split("\n").at(-1) ?? "";
-    context.progress(Math.min(0.99, (at - start) / timeoutMs), line.slice(-200));
+    context.progress(Math.min(0.99, (at - start) / timeoutMs), line);
   };
+}
+
+function lastWholeLine(data: Uint8Array, begun: boolean): string | undefined {
+  const end = data.lastIndexOf(LINE_FEED);
+  if (end < 0) return undefined;
+  const before = end === 0 ? -1 : data.lastIndexOf(LINE_FEED, end - 1);
+  const whole = before >= 0 || !begun;
+  return whole && end - before <= MAX_LINE_BYTES ? new TextDecoder().decode(data.subarray(before + 1, end)) : undefined;
 }

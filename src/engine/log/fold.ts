@@ -9,6 +9,8 @@ import { addUsage, type Call, type CallPhase, type RunState } from "./run-state.
 export const OUTCOME_UNKNOWN =
   "error: the tool was started, but the engine was interrupted before its result was stored. Whether it took effect is unknown; check before you repeat it.";
 
+const NEVER_RAN = "error: the run ended before the tool was started; nothing was done.";
+
 /** What a provider counted: input tokens, those in its cache, and how many messages they were. */
 export type Measured = { readonly tokens: number; readonly cached: number; readonly messages: number };
 
@@ -29,6 +31,8 @@ export class SessionFold {
   /** Denials in a row, by call. */
   readonly #denials = new Map<string, number>();
   #inbox: EntryOf<"inbox">[] = [];
+  /** Places of the messages that the user (or whoever started the agent) wrote. */
+  readonly #prompts: number[] = [];
   #lastCompaction: { readonly before: number; readonly after: number } | undefined;
   #prefix: CachePrefix | undefined;
   /** Input tokens the provider counted, and for how many messages. */
@@ -75,6 +79,14 @@ export class SessionFold {
     return this.#lastCompaction;
   }
 
+  /** The newest request before a place in the conversation, and where it stands; messages of other agents are none. */
+  promptBefore(place: number): { readonly text: string; readonly at: number } | undefined {
+    const at = this.#prompts.findLast((each) => each < place);
+    const message = at === undefined ? undefined : this.#messages[at];
+    if (at === undefined || !message) return undefined;
+    return { at, text: message.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n") };
+  }
+
   /** Messages that the next turn will bring to the model. */
   get inbox(): readonly EntryOf<"inbox">[] {
     return this.#inbox;
@@ -106,6 +118,7 @@ export class SessionFold {
         this.#run = newRun(entry);
         return;
       case "user":
+        this.#prompts.push(this.#messages.length);
         this.#messages.push({ role: "user", content: entry.content });
         return;
       case "forked":
@@ -151,11 +164,12 @@ export class SessionFold {
           kind: entry.decision_kind,
           decisionId: entry.decision_id,
           deadline: entry.deadline,
+          input: entry.input,
         });
       case "decision_settled":
         return this.#settle(run, entry);
       case "tool_started":
-        return phase(run, entry.call_id, { phase: "started", input: inputOf(run, entry.call_id) });
+        return phase(run, entry.call_id, { phase: "started", input: entry.input ?? inputOf(run, entry.call_id) });
       case "tool_finished":
         this.#learn(entry);
         this.#countDenial(run, entry);
@@ -178,6 +192,7 @@ export class SessionFold {
   #settle(run: RunState, entry: EntryOf<"decision_settled">): RunState {
     const asked = run.calls.find((call) => call.block.id === entry.call_id)?.at;
     const kind = asked?.phase === "asked" ? asked.kind : "permission";
+    const shown = asked?.phase === "asked" ? asked.input : inputOf(run, entry.call_id);
     const mode = kind === "plan_approval" && entry.allow ? (run.config.mode_after_plan ?? run.mode) : run.mode;
     return phase({ ...run, mode }, entry.call_id, {
       phase: "answered",
@@ -185,7 +200,8 @@ export class SessionFold {
       by: entry.by,
       allow: entry.allow,
       reason: entry.reason,
-      updatedInput: entry.updated_input,
+      input: entry.updated_input ?? shown,
+      rewritten: entry.updated_input !== undefined,
     });
   }
 
@@ -227,7 +243,9 @@ export class SessionFold {
       if (call.at.phase === "finished") return resultBlock(call.at.result);
       this.#repairs++;
       this.#untold++;
-      return { type: "tool_result", tool_use_id: call.block.id, content: OUTCOME_UNKNOWN, is_error: true };
+      const began = call.at.phase === "started" || call.at.phase === "delegated";
+      const content = began ? OUTCOME_UNKNOWN : NEVER_RAN;
+      return { type: "tool_result", tool_use_id: call.block.id, content, is_error: true };
     });
     this.#messages.push({ role: "user", content });
   }
@@ -305,7 +323,7 @@ function phase(run: RunState, callId: string, at: CallPhase): RunState {
 function inputOf(run: RunState, callId: string): Readonly<Record<string, unknown>> {
   const call = run.calls.find((c) => c.block.id === callId);
   if (!call) return {};
-  return call.at.phase === "answered" && call.at.updatedInput ? call.at.updatedInput : call.block.input;
+  return call.at.phase === "answered" ? call.at.input : call.block.input;
 }
 
 function resultBlock(entry: EntryOf<"tool_finished">): ToolResultBlock {

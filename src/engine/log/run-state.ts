@@ -13,6 +13,8 @@ export type CallPhase =
       readonly kind: DecisionKind;
       readonly decisionId: string;
       readonly deadline: number;
+      /** What the person is shown; it is what runs when they agree. */
+      readonly input: Readonly<Record<string, unknown>>;
     }
   | {
       readonly phase: "answered";
@@ -20,7 +22,9 @@ export type CallPhase =
       readonly by: EntryOf<"decision_settled">["by"];
       readonly allow: boolean;
       readonly reason: string;
-      readonly updatedInput: Readonly<Record<string, unknown>> | undefined;
+      /** The input that was agreed to: as shown, or as the person changed it. */
+      readonly input: Readonly<Record<string, unknown>>;
+      readonly rewritten: boolean;
     }
   /** A sub-agent does the call's work. */
   | { readonly phase: "delegated"; readonly agentId: string }

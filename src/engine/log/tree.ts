@@ -44,6 +44,8 @@ export class SessionTree {
 
   append(entry: Entry): void {
     this.#count(entry);
+    // A lost owner was every agent's: one whose tool takes the object down must be given up in the end (S8).
+    if (entry.kind === "run_resumed") for (const id of this.working()) this.#agents.get(id)?.append(entry);
     if (entry.agent === undefined) this.root.append(entry);
     else this.#agent(entry.agent, entry).append(entry);
   }
@@ -85,6 +87,26 @@ export class SessionTree {
     return [...this.#agents.keys()].filter(
       (id) => this.#works(id) && (ancestor === undefined || this.#below(id, ancestor)),
     );
+  }
+
+  /** The agent of a name or an id. */
+  find(name: string): string | undefined {
+    return [...this.#agents.keys()].find((id) => id === name || this.configOf(id)?.name === name);
+  }
+
+  works(id: string): boolean {
+    return this.#works(id);
+  }
+
+  /** Budgets that bind an agent: its own and those of all above it. */
+  caps(id: AgentId): { readonly capNano: number; readonly spentNano: number }[] {
+    const caps: { capNano: number; spentNano: number }[] = [];
+    for (let at = id; ; at = this.configOf(at)?.parent) {
+      const budget = this.foldOf(at)?.run?.config.max_cost_usd;
+      const spentNano = at === undefined ? this.#spend.costNano : this.#costOf(at);
+      if (budget !== undefined) caps.push({ capNano: budget * 1e9, spentNano });
+      if (at === undefined) return caps;
+    }
   }
 
   /** The named agents of the session. */
@@ -148,7 +170,10 @@ export class SessionTree {
   }
 
   #rootRests(): boolean {
-    return nextStep(this.root.run, this.#around(undefined, this.root)).kind === "blocked";
+    const { run } = this.root;
+    // Waiting for an agent in the foreground is no rest.
+    if (run?.calls.some((call) => call.at.phase === "delegated")) return false;
+    return nextStep(run, this.#around(undefined, this.root)).kind === "blocked";
   }
 
   #count(entry: Entry): void {
@@ -157,6 +182,7 @@ export class SessionTree {
         if (entry.agent === undefined) this.#spend = NOTHING;
         return;
       case "forked":
+        this.#grants.length = 0;
         this.#sessionCostNano = 0;
         return;
       case "decision_settled":

@@ -220,7 +220,7 @@ describe("the turn loop", () => {
     const [result] = eventsOf(target, "tool_result");
     const output = result?.type === "tool_result" ? result.output : "";
     expect(new TextEncoder().encode(output).length).toBeLessThanOrEqual(1024);
-    expect(output).toContain("/workspace/.flyto/tool-output/a.txt");
+    expect(output).toContain("/workspace/.flyto/tool-output/run_1-1-a.txt");
     expect(output).not.toContain("\ufffd");
   });
 });
