@@ -4,7 +4,8 @@ import { TenantId } from "../src/contract/ids.ts";
 import { describeSql, type TenantAction, tenantSettings, tenantStatement } from "./lib/tenant-sql.ts";
 import { wranglerOutput } from "./lib/wrangler.ts";
 
-const USAGE = `usage: npm run tenant -- create ID [--rate N] [--provider P] [--model M] [--mode MODE] [--models A,B] [--remote]
+const USAGE = `usage: npm run tenant -- create ID [--rate N] [--provider P] [--model M] [--mode MODE] [--models A,B]
+                [--sandbox BACKEND] [--rules JSON] [--remote]
        npm run tenant -- rotate|revoke ID [--remote]
        npm run tenant -- list [--remote]
 Without --remote the local database (npm run dev) is meant. A token is shown once; only its SHA-256 is stored.`;
@@ -34,6 +35,8 @@ function readArgs() {
         model: { type: "string" },
         mode: { type: "string" },
         models: { type: "string" },
+        sandbox: { type: "string" },
+        rules: { type: "string" },
       },
     });
   } catch (error) {

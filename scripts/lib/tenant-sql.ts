@@ -41,11 +41,19 @@ export type TenantFlags = {
   readonly model?: string | undefined;
   readonly mode?: string | undefined;
   readonly models?: string | undefined;
+  readonly sandbox?: string | undefined;
+  /** JSON, as in `PERMISSION_RULES`. */
+  readonly rules?: string | undefined;
 };
 
 /** Settings from the command line, checked by the schema the Worker reads them with. */
-export function tenantSettings({ rate, provider, model, mode, models }: TenantFlags): Result<TenantSettings, string> {
+export function tenantSettings(flags: TenantFlags): Result<TenantSettings, string> {
+  const { rate, provider, model, mode, models, sandbox } = flags;
+  const rules = readJson(flags.rules);
+  if (!rules.ok) return { ok: false, error: "permission_rules: must be JSON" };
   const given = {
+    sandbox,
+    permission_rules: rules.value,
     // An empty text would count as 0, which is no limit at all.
     rate_per_minute: rate === undefined ? undefined : Number(rate || Number.NaN),
     default_provider: provider,
@@ -59,6 +67,14 @@ export function tenantSettings({ rate, provider, model, mode, models }: TenantFl
   if (parsed.success) return { ok: true, value: parsed.data };
   const issue = parsed.error.issues[0];
   return { ok: false, error: `${issue?.path.join(".")}: ${issue?.message}` };
+}
+
+function readJson(text: string | undefined): Result<unknown, void> {
+  try {
+    return { ok: true, value: text === undefined ? undefined : JSON.parse(text) };
+  } catch {
+    return { ok: false, error: undefined };
+  }
 }
 
 /** What went wrong, in the tool's words; a database without tables gets the way out. */

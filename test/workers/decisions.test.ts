@@ -43,6 +43,8 @@ describe("answers", () => {
     await stream.toEnd();
     expect(await file(name, "a.txt")).toBe("two\n");
     expect(results(stream)[0]).toContain('it ran with {"command":"echo two > a.txt"}');
+    // Verifying asks the session for all it has first.
+    await call(`/v1/audit/verify?session_id=${name}`);
     const audit = await call(`/v1/audit?session_id=${name}`);
     const { data } = (await audit.json()) as { data: { resource: string; extra: Record<string, string> }[] };
     expect(data.some(({ resource }) => resource === "echo two > a.txt")).toBe(true);
