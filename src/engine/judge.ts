@@ -105,8 +105,9 @@ function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Cal
 /** The policy's word, or a denial when it fails or takes too long: its look-ups may go to a sandbox that hangs. */
 async function check(tool: Tool, input: Input, agent: Agent): Promise<PermissionVerdict> {
   const { deps, run, fold, tree, signal } = agent;
-  const outside = outsideOwnFolder(tool, input, agent);
-  if (outside !== undefined) return deny(outside);
+  const own = await ownFolder(tool, input, agent);
+  if (own === "outside")
+    return deny(`this agent may write below ${run.config.agent?.write_dir} only, with Write and Edit`);
   const done = new AbortController();
   const slow = deps
     .delay(deps.limits.permissionCheckMs, AbortSignal.any([signal, done.signal]))
@@ -127,7 +128,9 @@ async function check(tool: Tool, input: Input, agent: Agent): Promise<Permission
       }),
     ]);
     signal.throwIfAborted();
-    return verdict;
+    // Memory lies where files are protected from everybody else; this agent is there to write it.
+    const its = own === "inside" && verdict.decision === "ask" && run.mode !== "ask_edits";
+    return its ? { ...verdict, decision: "allow", reason: "the agent's own folder" } : verdict;
   } catch {
     signal.throwIfAborted();
     return deny("the permission check failed");
@@ -140,13 +143,14 @@ function deny(reason: string): PermissionVerdict {
   return { decision: "deny", reason, risk: "high" };
 }
 
-/** An agent that may write in one folder only writes nowhere else, by no tool; undefined: the call is not of that kind. */
-function outsideOwnFolder(tool: Tool, input: Input, { run }: Agent): string | undefined {
+/** Where a call of an agent that may write in one folder only would write; `free`: the rule is not for this call. */
+async function ownFolder(tool: Tool, input: Input, { run, deps }: Agent): Promise<"free" | "inside" | "outside"> {
   const folder = run.config.agent?.write_dir;
-  if (folder === undefined || tool.metadata.readOnly || tool.delegate) return undefined;
+  if (folder === undefined || tool.metadata.readOnly || tool.delegate) return "free";
   const path = input.file_path;
-  const plain = typeof path === "string" && path.startsWith(`${folder}/`) && !path.split("/").includes("..");
-  return plain ? undefined : `this agent may write below ${folder} only, with Write and Edit`;
+  if (typeof path !== "string" || path.split("/").includes("..") || !path.startsWith(`${folder}/`)) return "outside";
+  const real = await deps.sandbox.files.realPath(path);
+  return real.ok && real.value.startsWith(`${folder}/`) ? "inside" : "outside";
 }
 
 /** How many secrets a file tool would store; the path is exempt or not as the guard is set (S-3). */

@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import { CompactRequest, CreateSessionRequest } from "../../contract/requests.ts";
 import { ok } from "../../contract/result.ts";
 import { readJson } from "../body.ts";
-import { callerOf } from "../caller.ts";
+import { callerOf, callerWithProvider } from "../caller.ts";
 import type { AppDeps, AppEnv } from "../deps.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import { pageOf } from "../paging.ts";
@@ -60,7 +60,9 @@ export function sessionRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" 
       if (!id.ok) return id;
       const request = await readJson(c.req.raw, CompactRequest, { max: config.MAX_BODY_BYTES, emptyIsFine: true });
       if (!request.ok) return request;
-      const done = await sessions.compact(callerOf(c), id.value, request.value);
+      const caller = callerWithProvider(c, config.ALLOW_REQUEST_BASE_URL);
+      if (!caller.ok) return caller;
+      const done = await sessions.compact(caller.value, id.value, request.value);
       return done.ok ? ok(jsonResponse(done.value)) : done;
     },
   });
