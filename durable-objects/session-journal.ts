@@ -28,13 +28,13 @@ type State = { readonly tree: SessionTree; readonly sequence: Sequence; readonly
 export class SessionJournal {
   readonly #store: SessionStore;
   readonly #hub: FrameHub;
-  readonly #root: string;
+  readonly #root: () => string;
   readonly #now: () => number;
   #state: State | undefined;
   readonly #deltas = new DeltaBuffer();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(store: SessionStore, hub: FrameHub, root: string, now: () => number) {
+  constructor(store: SessionStore, hub: FrameHub, root: () => string, now: () => number) {
     this.#store = store;
     this.#hub = hub;
     this.#root = root;
@@ -156,7 +156,7 @@ export class SessionJournal {
   #load(): State {
     if (this.#state) return this.#state;
     const sequence = new Sequence(this.#store.reservedSeq(), SEQUENCE_BLOCK, (n) => this.#store.setReservedSeq(n));
-    const state: State = { tree: new SessionTree(this.#root), sequence, places: [] };
+    const state: State = { tree: new SessionTree(this.#root()), sequence, places: [] };
     for (const { entry, runId, at } of this.#store.entries()) append(state, entry, { runId, at });
     this.#state = state;
     return state;

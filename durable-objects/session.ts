@@ -15,7 +15,7 @@ import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
 import type { Sandbox } from "../src/contract/sandbox.ts";
-import { type SandboxBackend, WORKSPACE_ROOT } from "../src/contract/sandbox-backend.ts";
+import { type SandboxBackend, workspaceRoot } from "../src/contract/sandbox-backend.ts";
 import type {
   Compaction,
   FileContent,
@@ -96,7 +96,12 @@ export class Session extends DurableObject<Bindings> {
     this.#config = readConfig(env);
     this.#store = new SessionStore(ctx.storage);
     this.#hub = new FrameHub(ctx);
-    this.#journal = new SessionJournal(this.#store, this.#hub, WORKSPACE_ROOT, Date.now);
+    this.#journal = new SessionJournal(
+      this.#store,
+      this.#hub,
+      () => workspaceRoot(this.#store.meta()?.backend ?? "virtual"),
+      Date.now,
+    );
     this.#queries = new SessionQueries(this.#store, this.#journal);
     this.#credentials = new RunCredentials(this.#store, this.#config.ENCRYPTION_KEY);
     this.#outbox = new SessionOutbox({

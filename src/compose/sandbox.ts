@@ -1,6 +1,6 @@
 import type { Config } from "../contract/config.ts";
 import type { Sandbox } from "../contract/sandbox.ts";
-import type { SandboxBackend } from "../contract/sandbox-backend.ts";
+import { type SandboxBackend, workspaceRoot } from "../contract/sandbox-backend.ts";
 import { commaList } from "../run-plan.ts";
 import { createE2bSandbox, type E2bSandbox } from "../sandbox/e2b/index.ts";
 import { createRemoteSandbox } from "../sandbox/remote/index.ts";
@@ -97,6 +97,7 @@ function e2b(env: Bindings, { machine, remember }: WorkspacePlace): E2bSandbox {
     apiKey: needed(env, "SANDBOX_TOKEN", "e2b"),
     template: setting(env, "SANDBOX_TEMPLATE") ?? "base",
     domain: setting(env, "SANDBOX_DOMAIN") ?? "e2b.app",
+    root: workspaceRoot("e2b"),
     sandboxId: machine,
     remember,
     fetch: (url, init) => fetch(url, init),

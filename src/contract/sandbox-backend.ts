@@ -4,5 +4,8 @@ import { z } from "zod";
 export const SandboxBackend = z.enum(["virtual", "http", "cloudflare", "e2b"]);
 export type SandboxBackend = z.infer<typeof SandboxBackend>;
 
-/** Absolute path of a session's workspace on every backend. */
-export const WORKSPACE_ROOT = "/workspace";
+/** Absolute path of a session's workspace, where its agent begins. */
+export function workspaceRoot(backend: SandboxBackend): string {
+  // A user of E2B's machines may write at home only.
+  return backend === "e2b" ? "/home/user/workspace" : "/workspace";
+}
