@@ -6,7 +6,12 @@ const encoder = new TextEncoder();
 /** Shorter pieces appear in text by chance. */
 const MIN_PIECE = 8;
 
-export type Form = { readonly name: string; readonly text: string };
+export type Form = {
+  readonly name: string;
+  readonly text: string;
+  /** Programs print this form in lines of a fixed width. */
+  readonly wraps: boolean;
+};
 
 /** A value in every form in which it usually leaves a program (S-5). */
 export function formsOf(name: string, value: string): Form[] {
@@ -16,6 +21,7 @@ export function formsOf(name: string, value: string): Form[] {
   const strict = url.replace(/[!'()*]/g, (char) => percent(char));
   const bytes = encoder.encode(value);
   const hex = toHex(bytes);
+  const wrapping = new Set([hex, hex.toUpperCase(), ...base64Forms(bytes)]);
   for (const text of [
     json,
     json.replaceAll("/", "\\/"),
@@ -27,9 +33,7 @@ export function formsOf(name: string, value: string): Form[] {
     url.replaceAll("%20", "+"),
     strict.replaceAll("%20", "+"),
     value.replace(/[&<>"']/g, (char) => HTML[char] ?? char),
-    hex,
-    hex.toUpperCase(),
-    ...base64Forms(bytes),
+    ...wrapping,
   ]) {
     texts.add(text);
   }
@@ -41,7 +45,9 @@ export function formsOf(name: string, value: string): Form[] {
       if (encoder.encode(bare).length >= MIN_PIECE && !/^-----(BEGIN|END) /.test(bare)) texts.add(bare);
     }
   }
-  return [...texts].filter((text) => text.length >= MIN_PIECE || text === value).map((text) => ({ name, text }));
+  return [...texts]
+    .filter((text) => text.length >= MIN_PIECE || text === value)
+    .map((text) => ({ name, text, wraps: wrapping.has(text) }));
 }
 
 const HTML: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };

@@ -1,6 +1,7 @@
 import type { Redactor, StreamRedactor } from "../../contract/redaction.ts";
-import { type Automaton, createAutomaton } from "./automaton.ts";
+import { Automaton } from "./automaton.ts";
 import { type Form, formsOf } from "./forms.ts";
+import { beginsBreak, createWrappedReader } from "./wrapped.ts";
 
 const MIN_BYTES = 8;
 const encoder = new TextEncoder();
@@ -21,9 +22,11 @@ export function createRedactor(secrets: Readonly<Record<string, string>>): Redac
     if (problem !== undefined) throw new RangeError(problem);
   }
   if (entries.length === 0) return IDENTITY;
-  const automaton = createAutomaton(entries.flatMap(([name, value]) => formsOf(name, value)));
+  const forms = entries.flatMap(([name, value]) => formsOf(name, value));
+  const automaton = new Automaton(forms);
+  const wrapping = new Automaton(forms.filter((form) => form.wraps));
   const redact = (text: string): string => {
-    const stream = createStream(automaton);
+    const stream = createStream(automaton, wrapping);
     return stream.push(text) + stream.flush();
   };
   return {
@@ -31,7 +34,7 @@ export function createRedactor(secrets: Readonly<Record<string, string>>): Redac
     redact,
     // The shape stays; only strings (and numbers that are secrets) change.
     redactJson: <T>(value: T): T => redactValue(value, redact, 0) as T,
-    createStream: () => createStream(automaton),
+    createStream: () => createStream(automaton, wrapping),
   };
 }
 
@@ -48,7 +51,8 @@ type Found = { readonly start: number; readonly end: number; readonly name: stri
  * Everything before `length - depth` is settled: no form that is not known yet can start there. Of forms with the same
  * start the longest wins; one that begins inside another only lengthens what is hidden.
  */
-function createStream(automaton: Automaton): StreamRedactor {
+function createStream(automaton: Automaton, wrapping: Automaton): StreamRedactor {
+  const wrapped = createWrappedReader(wrapping);
   let held = "";
   let offset = 0;
   let state = 0;
@@ -82,22 +86,37 @@ function createStream(automaton: Automaton): StreamRedactor {
     return result;
   };
 
+  const readWrapped = (code: number, at: number): boolean => {
+    if (!wrapped.active) wrapped.wake(held, at - offset, offset);
+    if (!wrapped.active) return false;
+    const match = wrapped.push(code, at);
+    if (match !== undefined) found.push({ start: match.start, end: match.end, name: match.form.name });
+    return wrapped.active;
+  };
+
   return {
     push(chunk) {
       const base = offset + held.length;
       held += chunk;
+      // Copies, because both are asked for with every character.
+      let current = state;
+      let awake = wrapped.active;
       for (let index = 0; index < chunk.length; index += 1) {
         const code = chunk.charCodeAt(index);
-        if (state === 0 && !automaton.starts(code)) continue;
-        state = automaton.step(state, code);
-        const form: Form | undefined = automaton.output(state);
+        if (current === 0 && !awake && !automaton.starts(code)) continue;
+        if (awake || (current !== 0 && beginsBreak(code))) awake = readWrapped(code, base + index);
+        current = automaton.step(current, code);
+        const form: Form | undefined = automaton.output(current);
         if (form !== undefined)
           found.push({ start: base + index + 1 - form.text.length, end: base + index + 1, name: form.name });
       }
-      return settle(offset + held.length - automaton.depth(state));
+      state = current;
+      const end = offset + held.length - automaton.depth(state);
+      return settle(awake ? Math.min(end, wrapped.pending() ?? end) : end);
     },
     flush() {
       state = 0;
+      wrapped.reset();
       return settle(offset + held.length);
     },
   };
