@@ -1,6 +1,6 @@
 import type { ModelProvider } from "./contract/model.ts";
 import type { Skill } from "./contract/skills.ts";
-import type { Tool } from "./contract/tools.ts";
+import type { PermissionClass, Tool } from "./contract/tools.ts";
 import type { KeyedBundle } from "./prompts/index.ts";
 
 /** What a deployment adds to the engine in code; read once, when the Worker is loaded. */
@@ -9,6 +9,8 @@ export type Extensions = {
   readonly providers: readonly ModelProvider[];
   /** Tools beside the built-in ones; a name that is taken stops the Worker from starting. */
   readonly tools: readonly Tool[];
+  /** Permission classes of tools by name, in place of what their metadata says (S-1). */
+  readonly toolClasses: Readonly<Record<string, PermissionClass>>;
   /** Prompt bundles beside the built-in ones; one for a key that is taken replaces it (B-5). */
   readonly bundles: readonly KeyedBundle[];
   /** Named prompts for the Skill tool, beside those of the `SKILLS` var and the workspace. */
@@ -26,6 +28,7 @@ export function createFlyto(extensions: Partial<Extensions>): Extensions {
   return {
     providers,
     tools: extensions.tools ?? [],
+    toolClasses: extensions.toolClasses ?? {},
     bundles: extensions.bundles ?? [],
     skills: extensions.skills ?? [],
   };

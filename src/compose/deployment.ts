@@ -29,6 +29,13 @@ export type Deployment = {
   readonly skills: readonly Skill[];
 };
 
+function composePolicy(config: Config): PermissionPolicy {
+  const allowedDomains = commaList(config.ALLOWED_DOMAINS);
+  const policy = createPolicy({ allowedDomains, rules: joinRules(config.PERMISSION_RULES) });
+  for (const [tool, cls] of Object.entries(extensions.toolClasses)) policy.registerToolClass(tool, cls);
+  return policy;
+}
+
 /** Throws when a setting or an extension is wrong: nothing starts with it. */
 export function composeDeployment(env: Bindings, config: Config): Deployment {
   const skills = [...(config.SKILLS ?? []), ...extensions.skills];
@@ -44,10 +51,7 @@ export function composeDeployment(env: Bindings, config: Config): Deployment {
     models: composeModels(config),
     tools: createToolSet(tools),
     toolDefinitions: tools.map(toModelTool),
-    permission: createPolicy({
-      allowedDomains: commaList(config.ALLOWED_DOMAINS),
-      rules: joinRules(config.PERMISSION_RULES),
-    }),
+    permission: composePolicy(config),
     guard: composeGuard(config),
     bundles: createBundleRegistry({ bundles: extensions.bundles }),
     skills,

@@ -6,7 +6,7 @@ const named = (name: string): ModelProvider => ({ name, models: () => [], stream
 
 test("extensions hold what was given, and nothing by default", () => {
   // spec: R-1
-  expect(createFlyto({})).toEqual({ providers: [], tools: [], bundles: [], skills: [] });
+  expect(createFlyto({})).toEqual({ providers: [], tools: [], toolClasses: {}, bundles: [], skills: [] });
   expect(createFlyto({ providers: [named("echo")] }).providers[0]?.name).toBe("echo");
 });
 

@@ -241,11 +241,14 @@ describe("runs that are interrupted", () => {
     const name = "s9";
     const slow = { ...WRITE, input: { command: "echo hi >> effects.txt; sleep 2.5" } };
     const { stream, asked } = await parked(name, [anthropicTurn({ calls: [slow] }), anthropicTurn({ text: "ok" })]);
-    const before = performance.now();
     expect(await answer(name, asked.data.id)).toBe(200);
-    expect(performance.now() - before).toBeLessThan(800);
-    // The tool is still at it: its result has not come.
-    expect(count(stream, "tool_result")).toBe(0);
+    // The answer did not wait for the tool: it is still at it, and its result is not stored.
+    const results = await runInDurableObject(
+      objectOf(name),
+      (_, { storage }) =>
+        storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM log WHERE kind = 'tool_finished'").one().n,
+    );
+    expect(results).toBe(0);
     expect(await answer(name, asked.data.id)).toBe(409);
     const beats = setInterval(() => void runDurableObjectAlarm(objectOf(name)), 200);
     await stream.toEnd();
@@ -276,14 +279,13 @@ describe("runs that are interrupted", () => {
     const { stream, asked } = await parked(name, [anthropicTurn({ calls: [slow] })]);
     await answer(name, asked.data.id);
     await vi.waitFor(async () => expect(await started(name)).toBe(1));
-    const before = performance.now();
     // Two at the same moment: both are told, not only the later one.
     const told = await runInDurableObject(objectOf(name), (session) =>
       Promise.all(["first", "second"].map((reason) => session.cancelRun(reason))),
     );
     expect(told.map((cancelled) => cancelled.ok)).toEqual([true, true]);
+    // The tool's own minute is longer than this test may take.
     await stream.toEnd();
-    expect(performance.now() - before).toBeLessThan(2_000);
     expect(stream.seen.at(-1)?.data.stop_reason).toBe("cancelled");
     expect(unpaired(await historyOf(name))).toEqual([]);
   });
