@@ -1,5 +1,5 @@
 import type { FileAnswer } from "../contract/sandbox.ts";
-import { isCredentialPath, isProtectedPath } from "./protected-names.ts";
+import { isCredentialPath, isProtectedPath } from "../shared/protected-names.ts";
 
 /** Resolves links: `SandboxFiles.realPath`, or a stand-in that answers at once. */
 export type RealPath = (path: string) => FileAnswer<string> | Promise<FileAnswer<string>>;

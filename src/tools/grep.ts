@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { FileStat } from "../contract/sandbox.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
+import { isCredentialPath } from "../shared/protected-names.ts";
 import { decodeLeniently, isBinary } from "./bytes.ts";
 import { compileGlob, isQuiet, type PathTest } from "./glob-pattern.ts";
 import { type Context, isSpent, linesOf, matchAcrossLines, matchLines, type Tally, withContext } from "./grep-file.ts";
@@ -11,6 +12,8 @@ import { below, resolvePath } from "./paths.ts";
 const FILE_BYTES = 10 * 1024 * 1024;
 const MAX_WALKED = 50_000;
 const DEFAULT_HEAD = 250;
+/** How many of the files that were left out are named. */
+const MAX_NAMED = 5;
 
 const lineCount = z.number().int().min(0).max(100).optional();
 const Input = z.object({
@@ -40,7 +43,7 @@ export function createGrepTool(): Tool<Input> {
     description:
       "Searches files for a regular expression (JavaScript syntax, line by line). Shows the paths of matching files, or " +
       "with output_mode the lines or their count; narrow it with path and glob. Skips binary files, files over 10 MB, " +
-      "links, .git and node_modules. Very long lines are searched at their start only, and the less of them the more " +
+      "links, .git and node_modules, and files that hold credentials unless path names one of them. Very long lines are searched at their start only, and the less of them the more " +
       "repeats (* + {n,}) the pattern has; with multiline large files are skipped. Patterns that could take for ever are " +
       "refused, such as repeats inside repeats. To find files by name use Glob.",
     input: Input,
@@ -59,7 +62,15 @@ export function createGrepTool(): Tool<Input> {
   };
 }
 
-type Found = { readonly lines: string[]; readonly tally: Tally; files: number; skipped: number; full: boolean };
+type Found = {
+  readonly lines: string[];
+  readonly tally: Tally;
+  /** Files a question must come first for, relative to the folder that is searched. */
+  readonly withheld: string[];
+  files: number;
+  skipped: number;
+  full: boolean;
+};
 
 async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const multiline = input.multiline ?? false;
@@ -74,10 +85,11 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const base = resolvePath(context.facts.cwd, input.path ?? ".");
   const stat = await context.sandbox.files.stat(base);
   if (!stat.ok) return failure(stat.error.message);
-  const found: Found = { lines: [], tally: { begun: Date.now(), cut: 0 }, files: 0, skipped: 0, full: false };
+  const tally: Tally = { begun: Date.now(), cut: 0 };
+  const found: Found = { lines: [], tally, withheld: [], files: 0, skipped: 0, full: false };
   const limit = input.head_limit ?? DEFAULT_HEAD;
   let searched = 0;
-  for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, context)) {
+  for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, found.withheld, context)) {
     await pause(context.signal);
     await searchFile(file, expression.value, input, found, context);
     searched++;
@@ -91,23 +103,36 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   return text(report(found, limit, input.pattern, base));
 }
 
+/**
+ * The files to search. The permission check has judged the path of the call alone, so a folder's files with credentials,
+ * which Read would be asked about, go to `withheld`. spec: S-1
+ */
 async function* candidates(
   base: FileStat,
   glob: string,
   wanted: PathTest | undefined,
+  withheld: string[],
   context: ToolContext,
 ): AsyncGenerator<FileStat> {
   if (base.kind === "file") {
     yield base;
     return;
   }
+  const asked = isCredentialPath(segmentsOf(base.path, base.path, context));
   for await (const entry of context.sandbox.files.walk(base.path, MAX_WALKED)) {
     context.signal.throwIfAborted();
     const relative = below(base.path, entry.path);
     // A link may lead out of the workspace, where the check of the call has not looked.
     if (relative === undefined || entry.kind !== "file" || isQuiet(relative, glob)) continue;
-    if (!wanted || wanted(relative)) yield entry;
+    if (wanted && !wanted(relative)) continue;
+    if (!asked && isCredentialPath(segmentsOf(entry.path, base.path, context))) withheld.push(relative);
+    else yield entry;
   }
+}
+
+/** The names of a path below the workspace, or below the searched folder when that lies elsewhere. */
+function segmentsOf(path: string, base: string, context: ToolContext): string[] {
+  return (below(context.sandbox.root, path) ?? below(base, path) ?? "").split("/").filter(Boolean);
 }
 
 async function searchFile(
@@ -168,11 +193,18 @@ function report(found: Found, limit: number, pattern: string, base: string): str
     lines.push(`(the first ${limit} results; there are more: narrow the search or raise head_limit)`);
   }
   if (found.skipped > 0) lines.push(`(${found.skipped} files were skipped: too large or not readable)`);
+  if (found.withheld.length > 0) lines.push(withheldNote(found.withheld));
   if (found.tally.cut > 0) lines.push(`(${found.tally.cut} long lines were searched in their first part only)`);
   if (isSpent(found.tally)) {
     lines.push("(stopped: the pattern takes too long here; use fewer unbounded repeats or a narrower path)");
   }
   return lines.join("\n");
+}
+
+function withheldNote(files: readonly string[]): string {
+  const names = `${files.slice(0, MAX_NAMED).join(", ")}${files.length > MAX_NAMED ? ", …" : ""}`;
+  const count = files.length === 1 ? "1 file that needs" : `${files.length} files that need`;
+  return `(${count} permission ${files.length === 1 ? "was" : "were"} left out: ${names}; to search one, give it as path)`;
 }
 
 /** Lets the isolate serve others and hear of an abort; a resolved promise alone would not. */

@@ -1,5 +1,5 @@
+import { isCredentialPath } from "../../shared/protected-names.ts";
 import { isBelow, tidyPath } from "../path.ts";
-import { isCredentialPath } from "../protected-names.ts";
 import type { Arg, BashContext, Scope } from "./model.ts";
 
 const READABLE_DEVICES = new Set(["/dev/null", "/dev/stdin", "/dev/zero"]);

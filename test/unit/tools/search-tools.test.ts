@@ -117,6 +117,41 @@ describe("Grep", () => {
   });
 
   // spec: S-1
+  it("leaves out files that Read would be asked for, and says so", async () => {
+    world.put("/workspace/.env", "two=1");
+    world.put("/workspace/.env.example", "two=");
+    const left = "(1 file that needs permission was left out: .env; to search one, give it as path)";
+    for (const output_mode of ["content", "files_with_matches", "count"]) {
+      const lines = await search({ pattern: "two", output_mode, multiline: output_mode === "count" });
+      expect(lines.filter((line) => line.startsWith("/workspace/.env:") || line === "/workspace/.env")).toEqual([]);
+      expect(lines.at(-1)).toBe(left);
+    }
+    expect(await search({ pattern: "two", glob: ".env*" })).toEqual(["/workspace/.env.example", left]);
+    expect(await search({ pattern: "two", glob: "*.md" })).toEqual(["/workspace/sub/b.md"]);
+    for (const name of ["a.pem", ".ssh/config", "x/.NPMRC", "x/y/secrets.json", ".netrc"])
+      world.put(`/workspace/${name}`, "");
+    const note = (await search({ pattern: "two" })).at(-1);
+    expect(note).toMatch(/^\(6 files that need permission were left out: (\S+, ){5}…; /);
+    expect((await search({ pattern: "two", path: "x" })).at(-1)).toContain("out: .NPMRC, y/secrets.json;");
+  });
+
+  it("searches such a file, or a folder of them, when the call names it", async () => {
+    world.put("/workspace/.env", "two=1");
+    world.put("/workspace/.ssh/config", "two");
+    expect(await search({ pattern: "two", path: ".env", output_mode: "content" })).toEqual(["/workspace/.env:1:two=1"]);
+    expect(await search({ pattern: "two", path: ".ssh" })).toEqual(["/workspace/.ssh/config"]);
+  });
+
+  it("judges names below the searched folder when that lies outside the workspace", async () => {
+    world.put("/data/.kube/x", "two");
+    world.put("/data/.netrc", "two");
+    expect(await search({ pattern: "two", path: "/data" })).toEqual([
+      "Nothing matches two in /data.",
+      "(2 files that need permission were left out: .kube/x, .netrc; to search one, give it as path)",
+    ]);
+  });
+
+  // spec: S-1
   it("refuses what is invalid or could take for ever", async () => {
     for (const pattern of [
       "(",
