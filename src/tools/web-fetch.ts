@@ -7,13 +7,14 @@ import { failure, text } from "./outcome.ts";
 const MAX_HOPS = 5;
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 30_000;
+const MAX_URL = 4_000;
 const HEADERS = {
   accept: "text/html, text/plain, application/json;q=0.9, */*;q=0.5",
   "user-agent": "flyto-agent/0.1 (WebFetch)",
 };
 
 const Input = z.object({
-  url: z.string().min(1).max(4_000).describe("An absolute http or https address"),
+  url: z.string().min(1).max(MAX_URL).describe("An absolute http or https address"),
   prompt: z.string().optional().describe("What to look for; repeated above the page"),
 });
 type Input = z.infer<typeof Input>;
@@ -24,7 +25,8 @@ export function createWebFetchTool(): Tool<Input> {
     name: "WebFetch",
     description:
       "Fetches a public web page and returns it as text: HTML is reduced to headings, text and links, other text comes as " +
-      `it is. Follows up to ${MAX_HOPS} redirects, reads at most 1 MB, waits at most 30 seconds. Reads only (GET), without ` +
+      `it is. Follows up to ${MAX_HOPS} redirects within the host; one to another host is answered with the new address, to ` +
+      "be fetched by a call of its own. Reads at most 1 MB, waits at most 30 seconds. Reads only (GET), without " +
       "cookies or sign-in; addresses of private networks are refused. PDFs, images and other binary content are not shown.",
     input: Input,
     metadata: {
@@ -48,32 +50,53 @@ async function fetchPage(input: Input, context: ToolContext): Promise<ToolOutcom
   try {
     const answer = await follow(input.url, context, signal);
     if (!answer.ok) return failure(answer.error);
-    return await showPage(answer.value, input, signal);
+    return answer.value.kind === "moved" ? moved(answer.value) : await showPage(answer.value, input, signal);
   } catch (error) {
     context.signal.throwIfAborted();
     return failure(explain(error, input.url));
   }
 }
 
-type Page = { readonly url: URL; readonly response: Response };
+type Page = { readonly kind: "page"; readonly url: URL; readonly response: Response };
+type Moved = { readonly kind: "moved"; readonly from: URL; readonly to: URL };
 
-/** Redirects are followed here and not by the platform, so that the policy sees every address. */
-async function follow(start: string, context: ToolContext, signal: AbortSignal): Promise<Result<Page, string>> {
-  let url = parseUrl(start);
-  if (!url) return err(`${start} is not an absolute URL`);
+/**
+ * Redirects are followed here and not by the platform, so that the policy sees every address. They are followed within
+ * the host alone: the permission was given for that one. spec: S-1
+ */
+async function follow(start: string, context: ToolContext, signal: AbortSignal): Promise<Result<Page | Moved, string>> {
+  const first = parseUrl(start);
+  if (!first) return err(`${start} is not an absolute URL`);
+  let url = first;
   for (let hop = 0; hop <= MAX_HOPS; hop++) {
     if (url.protocol !== "http:" && url.protocol !== "https:") return err(`${url.href} is not http or https`);
     if (url.username !== "" || url.password !== "") return err("a URL with a user name or password is refused");
+    if (!isSameSite(first, url)) return ok({ kind: "moved", from: first, to: url });
     context.progress(0.1, `fetching ${url.host}`);
     const response = await context.fetch(url.href, { signal, headers: HEADERS });
     const location = response.headers.get("location");
-    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return ok({ url, response });
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null)
+      return ok({ kind: "page", url, response });
     await response.body?.cancel();
     const next = parseUrl(location, url);
-    if (!next) return err(`${url.href} redirects to an address that cannot be read`);
+    if (!next || next.href.length > MAX_URL) return err(`${url.href} redirects to an address that cannot be used`);
     url = next;
   }
   return err(`${start} redirects more than ${MAX_HOPS} times`);
+}
+
+/** The same host and port, with or without `www.`, and not from https back to http. */
+function isSameSite(asked: URL, next: URL): boolean {
+  const host = (url: URL): string => url.hostname.replace(/\.$/, "").replace(/^www\.(?=.)/, "");
+  const secure = next.protocol === "https:" || asked.protocol === "http:";
+  return secure && host(asked) === host(next) && asked.port === next.port;
+}
+
+function moved({ from, to }: Moved): ToolOutcome {
+  return text(
+    `${from.href} redirects to another host, which the permission for this call does not cover; it was not fetched. ` +
+      `To go on, call WebFetch with this url: ${to.href}`,
+  );
 }
 
 function parseUrl(url: string, base?: URL): URL | undefined {
