@@ -13,7 +13,9 @@ import { toModelTool } from "../tools/definition.ts";
 import { createBuiltinTools } from "../tools/index.ts";
 import { createToolSet } from "../tools/tool-set.ts";
 import type { Bindings } from "./bindings.ts";
+import { composeResolver } from "./egress.ts";
 import { composeModels } from "./models.ts";
+import { createPromptMeasure, type PromptMeasure } from "./prompt-measure.ts";
 import { composeGuard } from "./secrets.ts";
 
 /** What all runs of a deployment share; made once by whoever hosts runs, because tools and their schemas cost time. */
@@ -26,12 +28,17 @@ export type Deployment = {
   readonly permission: PermissionPolicy;
   readonly guard: SecretScanner;
   readonly bundles: BundleRegistry;
+  readonly promptMeasure: PromptMeasure;
   readonly skills: readonly Skill[];
 };
 
 function composePolicy(config: Config): PermissionPolicy {
   const allowedDomains = commaList(config.ALLOWED_DOMAINS);
-  const policy = createPolicy({ allowedDomains, rules: joinRules(config.PERMISSION_RULES) });
+  const policy = createPolicy({
+    allowedDomains,
+    rules: joinRules(config.PERMISSION_RULES),
+    resolve: composeResolver(config),
+  });
   for (const [tool, cls] of Object.entries(extensions.toolClasses)) policy.registerToolClass(tool, cls);
   return policy;
 }
@@ -45,12 +52,14 @@ export function composeDeployment(env: Bindings, config: Config): Deployment {
     maxTimeoutMs: config.TOOL_TIMEOUT_MAX_SECONDS * 1000,
   });
   const tools = [...builtin, ...extensions.tools];
+  const toolDefinitions = tools.map(toModelTool);
   return {
     env,
     config,
     models: composeModels(config),
     tools: createToolSet(tools),
-    toolDefinitions: tools.map(toModelTool),
+    toolDefinitions,
+    promptMeasure: createPromptMeasure(toolDefinitions),
     permission: composePolicy(config),
     guard: composeGuard(config),
     bundles: createBundleRegistry({ bundles: extensions.bundles }),

@@ -5,24 +5,19 @@ import type { RunConfig } from "../contract/log.ts";
 import type { Answer } from "../contract/refusal.ts";
 import { ok } from "../contract/result.ts";
 import type { Sandbox } from "../contract/sandbox.ts";
-import type { EgressFetch } from "../contract/tools.ts";
 import type { EngineDeps, EngineLimits } from "../engine/deps.ts";
 import { createClassifier } from "../permission/classifier.ts";
 import { commaList } from "../run-plan.ts";
-import { createEgressFetch } from "../shared/egress.ts";
 import { newId } from "./bindings.ts";
 import { delay } from "./delay.ts";
 import type { Deployment } from "./deployment.ts";
+import { composeEgress } from "./egress.ts";
 import { composePrompt } from "./prompt.ts";
 import { fastModel, makeProvider } from "./providers.ts";
 import { composeRedactor, secretsOf } from "./secrets.ts";
 
 /** Time a tool gets beyond its own limit before the engine gives it up. */
 const TOOL_GRACE_MS = 5_000;
-
-function composeEgress(): EgressFetch {
-  return createEgressFetch({ fetch: (url, init) => fetch(url, init) });
-}
 
 export type EngineParts = {
   readonly deployment: Deployment;
@@ -51,7 +46,7 @@ export function composeEngine(parts: EngineParts): Answer<EngineDeps> {
     sandbox,
     env: secretsOf(env, parts.credentials),
     redactor: composeRedactor(env, parts.credentials),
-    fetch: composeEgress(),
+    fetch: composeEgress(config),
     prompt: composePrompt(deployment, sandbox),
     estimateTokens,
     fast: fastModel(deployment, run, parts.credentials),

@@ -1,15 +1,13 @@
-import { estimateTokens } from "../context/estimate.ts";
 import type { PromptContext, PromptPort } from "../contract/prompts.ts";
 import type { Sandbox } from "../contract/sandbox.ts";
-import { assemblePrompt, cacheBreak, cachePrefix, DEFAULT_KEY, quickDigest, toSystemBlocks } from "../prompts/index.ts";
+import { assemblePrompt, cacheBreak, cachePrefix, DEFAULT_KEY, toSystemBlocks } from "../prompts/index.ts";
 import { workspaceSkills } from "../tools/agents/skills.ts";
 import type { Deployment } from "./deployment.ts";
 import { repositoryOf } from "./git.ts";
 
 /** Makes the prompts of runs in one workspace from the deployment's bundles (B-1, B-2). */
 export function composePrompt(deployment: Deployment, sandbox: Sandbox): PromptPort {
-  const { bundles, config, tools, toolDefinitions } = deployment;
-  const toolsDigest = quickDigest(JSON.stringify(toolDefinitions));
+  const { bundles, config, tools, promptMeasure } = deployment;
   return {
     async compose(run, facts, stored) {
       const { bundle, key } = bundles.resolve(run.bundle ?? DEFAULT_KEY);
@@ -29,10 +27,12 @@ export function composePrompt(deployment: Deployment, sandbox: Sandbox): PromptP
         language: config.PROMPT_LANGUAGE,
       };
       const prompt = assemblePrompt(bundle, context, kept, { replaceStatic: own });
+      const prefix = cachePrefix(prompt.sections, promptMeasure.toolsDigest, promptMeasure);
       return {
         system: toSystemBlocks(prompt.sections),
         stored: { tie, texts: prompt.dynamic },
-        prefix: cachePrefix(prompt.sections, toolsDigest, { countTokens: estimateTokens }),
+        prefix,
+        tokens: prefix.sections.reduce((sum, { tokens }) => sum + (tokens ?? 0), promptMeasure.toolsTokens),
       };
     },
     compare: cacheBreak,

@@ -85,6 +85,8 @@ export const Config = z.object({
   ALLOWED_MODELS: text,
   ALLOW_REQUEST_BASE_URL: flag,
   ALLOWED_DOMAINS: z.string().default(""),
+  /** DNS-over-HTTPS (JSON form) that names are looked up with before WebFetch asks for them. */
+  DNS_RESOLVER_URL: text,
   /** Replaces the static sections of the prompt bundle. */
   SYSTEM_PROMPT: text,
   /** Added to the prompt of every run. */

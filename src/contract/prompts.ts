@@ -72,6 +72,8 @@ export type Prompt = {
   readonly system: ModelRequest["system"];
   readonly stored: StoredPrompt;
   readonly prefix: CachePrefix;
+  /** Of all that stands before the messages, tools included; an estimate. */
+  readonly tokens: number;
 };
 
 /** Where a prompt leaves the one before it, which is where cached tokens end. */

@@ -2,7 +2,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Output } from "../contract/journal.ts";
 import type { EntryOf } from "../contract/log.ts";
 import type { Agent, PromptedAgent } from "./agent.ts";
-import { contextLimit, contextTokens, prefixTokens, tokensOf } from "./context-size.ts";
+import { contextLimit, contextTokens, tokensOf } from "./context-size.ts";
 import { type ContextCut, contextOf } from "./log/context-view.ts";
 import { commit } from "./outcomes.ts";
 import { cutSummary, summarize } from "./summarize.ts";
@@ -45,9 +45,9 @@ export async function* compact(
 ): AsyncGenerator<Output, boolean> {
   const { fold, run, deps } = agent;
   const before = contextTokens(agent);
-  const scale = fold.measured ? before / Math.max(1, prefixTokens(agent) + tokensOf(fold.context, deps)) : 1;
+  const scale = fold.measured ? before / Math.max(1, agent.prompt.tokens + tokensOf(fold.context, deps)) : 1;
   const measure = (cut: ContextCut): number =>
-    Math.round((prefixTokens(agent) + tokensOf(contextOf(fold.messages, cut), deps)) * scale);
+    Math.round((agent.prompt.tokens + tokensOf(contextOf(fold.messages, cut), deps)) * scale);
   const { soft } = contextLimit(agent);
   const target = Math.max(0, Math.min(soft, before - gap) * TARGET);
   const trimmed: ContextCut = { ...fold.cut, trimmed: trimPoint(agent) };

@@ -16,13 +16,7 @@ export function contextTokens(agent: PromptedAgent): number {
   const { fold, deps } = agent;
   const { measured, messages, context } = fold;
   if (measured) return measured.tokens + tokensOf(messages.slice(measured.messages), deps);
-  return prefixTokens(agent) + tokensOf(context, deps);
-}
-
-/** Tokens of what stands before the conversation: system prompt and tools. */
-export function prefixTokens({ deps, prompt }: PromptedAgent): number {
-  const text = prompt.system.map((block) => block.text).join("\n");
-  return deps.estimateTokens(text) + deps.estimateTokens(JSON.stringify(deps.toolDefinitions));
+  return agent.prompt.tokens + tokensOf(context, deps);
 }
 
 export function tokensOf(messages: readonly Message[], deps: EngineDeps): number {

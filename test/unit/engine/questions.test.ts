@@ -167,7 +167,7 @@ describe("what operators are told", () => {
     const target = world(script.provider, [], ALLOW, {
       observe,
       prompt: {
-        compose: async () => ({ system: [], stored: { tie: "t", texts: {} }, prefix: prefix() }),
+        compose: async () => ({ system: [], stored: { tie: "t", texts: {} }, prefix: prefix(), tokens: 0 }),
         compare: cacheBreak,
       },
     });

@@ -120,7 +120,12 @@ export function config(more: Partial<RunConfig> = {}): RunConfig {
 
 /** No prompt at all, so that the log holds the turns alone. */
 export const NO_PROMPT: EngineDeps["prompt"] = {
-  compose: async () => ({ system: [], stored: { tie: "test", texts: {} }, prefix: { tools: "", sections: [] } }),
+  compose: async () => ({
+    system: [],
+    stored: { tie: "test", texts: {} },
+    prefix: { tools: "", sections: [] },
+    tokens: 0,
+  }),
   compare: () => undefined,
 };
 
