@@ -1,4 +1,7 @@
 import type { Entry } from "../src/contract/log.ts";
+import { type Answer, refuse } from "../src/contract/refusal.ts";
+import { ok } from "../src/contract/result.ts";
+import type { SandboxBackend } from "../src/contract/sandbox-backend.ts";
 import { cancelAgents } from "../src/engine/agent-end.ts";
 import { SessionTree } from "../src/engine/log/tree.ts";
 import type { LoggedEntry } from "./session-store.ts";
@@ -12,10 +15,10 @@ export type CopyPosition = { readonly table: number; readonly offset: number };
 /** A page stays well below what one call may carry (32 MiB). */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-type Source = { readonly table: string; readonly query: string; readonly bindings: readonly SqlValue[] };
+type TableSource = { readonly table: string; readonly query: string; readonly bindings: readonly SqlValue[] };
 
 /** What a fork takes along: the log up to `logEnd` with its long texts, and the files. Not events, questions, keys. */
-function sources(logEnd: number): readonly Source[] {
+function sources(logEnd: number): readonly TableSource[] {
   return [
     { table: "log", query: "SELECT * FROM log WHERE seq <= ? ORDER BY seq", bindings: [logEnd] },
     {
@@ -42,12 +45,12 @@ export function settledPoint(log: Iterable<LoggedEntry>): { readonly logEnd: num
 }
 
 /** What ends everything that was at work where the copy was cut, and marks what stands before as inherited. */
-export function closingEntries(copied: Iterable<LoggedEntry>, from: string, inRun: boolean, now: number): Entry[] {
+export function closingEntries(copied: Iterable<LoggedEntry>, point: ForkPoint, now: number): Entry[] {
   const tree = new SessionTree("/workspace");
   for (const { entry } of copied) tree.append(entry);
   const agents = [...cancelAgents(tree, now)].flatMap((commit) => commit.entries);
   const end: Entry = { kind: "run_ended", outcome: { type: "done", stop_reason: "cancelled" } };
-  return [...agents, ...(inRun ? [end] : []), { kind: "forked", from }];
+  return [...agents, ...(point.inRun ? [end] : []), { kind: "forked", from: point.sessionId }];
 }
 
 /** Tells whether files have changed between two looks: every write gives its file a new time or size. */
@@ -59,8 +62,49 @@ export function filesStamp(sql: SqlStorage): string {
   return JSON.stringify([row, names]);
 }
 
+/** Where a fork cuts its source. `stamp` tells whether files have changed since. */
+export type ForkPoint = {
+  readonly logEnd: number;
+  /** The run had not ended there. */
+  readonly inRun: boolean;
+  readonly sessionId: string;
+  readonly stamp: string;
+  readonly backend: SandboxBackend;
+};
+
+/** What a fork asks of its source. */
+type Source = {
+  settledPoint(): Promise<Answer<ForkPoint>>;
+  copyPage(logEnd: number, from: CopyPosition): Promise<CopyPage>;
+};
+
+/** A session whose files keep changing is given up after so many copies. */
+const TRIES = 4;
+
+/** A whole copy of a session's log and files, also from under its run. */
+export async function copySession(
+  source: Source,
+): Promise<Answer<{ readonly point: ForkPoint; readonly pages: readonly CopyPage[] }>> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const settled = await source.settledPoint();
+    if (!settled.ok) return settled;
+    const { backend, logEnd, stamp } = settled.value;
+    if (backend !== "virtual") {
+      const why = "its files lie on another machine";
+      return refuse("conflict_error", `a session on the ${backend} sandbox cannot be forked: ${why}`);
+    }
+    const pages = await collectCopy((from) => source.copyPage(logEnd, from));
+    const after = await source.settledPoint();
+    if (!after.ok) return after;
+    // Files that were written meanwhile would be copied half old, half new.
+    if (after.value.stamp === stamp) return ok({ point: settled.value, pages });
+  }
+  const why = "fork it when its run waits or has ended";
+  return refuse("conflict_error", `the session's files change too fast to be copied; ${why}`);
+}
+
 /** All pages of a copy, one call after the other. */
-export async function collectCopy(next: (from: CopyPosition) => Promise<CopyPage>): Promise<CopyPage[]> {
+async function collectCopy(next: (from: CopyPosition) => Promise<CopyPage>): Promise<CopyPage[]> {
   const pages: CopyPage[] = [];
   for (let from: CopyPosition | undefined = { table: 0, offset: 0 }; from; ) {
     const page: CopyPage = await next(from);

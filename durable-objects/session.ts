@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { type Bindings, newId, readConfig } from "../src/compose/bindings.ts";
+import { type Bindings, readConfig } from "../src/compose/bindings.ts";
 import { composeDeployment, type Deployment } from "../src/compose/deployment.ts";
 import { composeEngine } from "../src/compose/engine.ts";
 import { repositoryOf } from "../src/compose/git.ts";
@@ -28,11 +28,10 @@ import type {
   SessionStatsView,
 } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
-import { approvalEntry, inputDigest } from "./approval-entry.ts";
-import { readReply } from "./decision-answer.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
+import { SessionAnswers } from "./session-answers.ts";
 import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
 import { getFile, putFile, removeFile } from "./session-files.ts";
@@ -40,7 +39,8 @@ import {
   type CopyPage,
   type CopyPosition,
   closingEntries,
-  collectCopy,
+  copySession,
+  type ForkPoint,
   filesStamp,
   readCopy,
   settledPoint,
@@ -55,8 +55,6 @@ import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
-/** A fork of a session whose files keep changing is given up after so many copies. */
-const FORK_TRIES = 4;
 /** What the outbox could not deliver is tried again after this time. */
 const OUTBOX_RETRY_MS = 10_000;
 
@@ -84,6 +82,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #driver: SessionDriver;
   readonly #queries: SessionQueries;
   readonly #streams: SessionStreams;
+  readonly #answers: SessionAnswers;
   #deploymentMade: Deployment | undefined;
   #workspaceMade: Workspace | undefined;
   /** Being deleted: nothing new begins. */
@@ -121,6 +120,14 @@ export class Session extends DurableObject<Bindings> {
       runMs: this.#config.RUN_MAX_SECONDS * 1000,
       log: (error) => console.error("session run failed", error instanceof Error ? error.stack : String(error)),
     });
+    this.#answers = new SessionAnswers({
+      store: this.#store,
+      journal: this.#journal,
+      driver: this.#driver,
+      redactor: () => this.#redactor(),
+      tool: (name) => this.#deployment().tools.get(name),
+      queueMs: this.#config.QUEUE_TIMEOUT_SECONDS * 1000,
+    });
     this.#streams = new SessionStreams({
       store: this.#store,
       journal: this.#journal,
@@ -153,45 +160,25 @@ export class Session extends DurableObject<Bindings> {
     id: string,
     at: string,
   ): Promise<Answer<CreatedSession>> {
-    if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
-    for (let tries = 0; tries < FORK_TRIES; tries++) {
-      const settled = await source.settledPoint();
-      if (!settled.ok) return settled;
-      const { logEnd, inRun, sessionId, stamp, backend } = settled.value;
-      if (backend !== "virtual")
-        return refuse(
-          "conflict_error",
-          `a session on the ${backend} sandbox cannot be forked: its files lie on another machine`,
-        );
-      const pages = await collectCopy((from) => source.copyPage(logEnd, from));
-      const after = await source.settledPoint();
-      if (!after.ok) return after;
-      // A run may be going on there: files that were written meanwhile would be copied half old, half new.
-      if (after.value.stamp !== stamp) continue;
-      if (this.#store.meta()) return refuse("conflict_error", `session ${id} already exists`);
-      this.#store.transaction(() => {
-        this.#make(tenant, id, at, undefined, backend);
-        for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
-        this.#store.forgetLogSeq();
-        this.#store.append("", closingEntries(this.#store.entries(), sessionId, inRun, Date.now()), Date.now());
-      });
-      await this.#publish();
-      return ok({ session_id: id, created_at: at });
-    }
-    return refuse(
-      "conflict_error",
-      "the session's files change too fast to be copied; fork it when its run waits or has ended",
-    );
+    const exists = refuse("conflict_error", `session ${id} already exists`);
+    if (this.#store.meta()) return exists;
+    const copied = await copySession(source);
+    if (!copied.ok) return copied;
+    if (this.#store.meta()) return exists;
+    const { point, pages } = copied.value;
+    this.#store.transaction(() => {
+      this.#make(tenant, id, at, undefined, point.backend);
+      for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
+      this.#store.forgetLogSeq();
+      const now = Date.now();
+      this.#store.append("", closingEntries(this.#store.entries(), point, now), now);
+    });
+    await this.#publish();
+    return ok({ session_id: id, created_at: at });
   }
 
   /** Where a fork may cut the log: after the last whole turn. */
-  settledPoint(): Answer<{
-    logEnd: number;
-    inRun: boolean;
-    sessionId: string;
-    stamp: string;
-    backend: SandboxBackend;
-  }> {
+  settledPoint(): Answer<ForkPoint> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
     const stamp = filesStamp(this.ctx.storage.sql);
@@ -268,42 +255,7 @@ export class Session extends DurableObject<Bindings> {
 
   /** Answers an open question, once (H-7, E-16). Returns before the tool runs. */
   async answer(decisionId: string, reply: PermissionReply): Promise<Answer<void>> {
-    if (!this.#store.meta()) return notFound();
-    const { redact, redactJson } = await this.#redactor();
-    const shown = this.#store.openDecision(decisionId);
-    const input = redactJson(reply.updated_input ?? shown?.input ?? {});
-    const digest = shown ? await inputDigest(input) : "";
-    // From here on nothing waits: of two answers at once one is first.
-    const state = this.#store.decisionState(decisionId);
-    const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
-    if (state === undefined || state === "timeout" || state === "void") return unknown;
-    if (state === "answered") return refuse("conflict_error", `permission request ${decisionId} was already answered`);
-    this.#expire();
-    const open = this.#store.openDecision(decisionId);
-    if (!open) return unknown;
-    const tool = this.#deployment().tools.get(open.tool_name);
-    const effect = readReply(open, reply, tool);
-    if (!effect.ok) return effect;
-    const { updatedInput, grant } = effect.value;
-    const settled = {
-      kind: "decision_settled" as const,
-      ...(open.agent === undefined ? {} : { agent: open.agent }),
-      decision_id: decisionId,
-      call_id: open.call_id,
-      allow: reply.allow,
-      reason: redact(reply.reason ?? (reply.allow ? "allowed by the user" : "denied by the user")),
-      ...(updatedInput ? { updated_input: redactJson({ ...updatedInput }) } : {}),
-      ...(grant ? { grant } : {}),
-      by: "user" as const,
-    };
-    const approval = {
-      ...{ id: newId("aud"), sessionId: this.#store.meta()?.sessionId ?? "", asked: open, settled, digest },
-      tool,
-      run: this.#journal.tree.foldOf(open.agent)?.run,
-      now: Date.now(),
-    };
-    this.#driver.settle(open.runId, settled, [approvalEntry(approval)]);
-    return ok(undefined);
+    return this.#store.meta() ? this.#answers.answer(decisionId, reply) : notFound();
   }
 
   /** Makes the model's context smaller in a run of its own; answers when it has ended. */
@@ -321,7 +273,7 @@ export class Session extends DurableObject<Bindings> {
 
   openDecisions(): Answer<readonly OpenDecision[]> {
     if (!this.#store.meta()) return notFound();
-    this.#expire();
+    this.#answers.expire();
     return ok(this.#queries.openDecisions());
   }
 
@@ -404,7 +356,7 @@ export class Session extends DurableObject<Bindings> {
   override async alarm(): Promise<void> {
     try {
       if (!this.#store.meta()) return;
-      this.#expire();
+      this.#answers.expire();
       this.#driver.ensure();
       await this.#outbox.flush();
     } catch (error) {
@@ -437,28 +389,6 @@ export class Session extends DurableObject<Bindings> {
 
   #book(): TenantBook {
     return new TenantBook(this.ctx.storage.sql);
-  }
-
-  /** Questions whose time is over are denied (T-4), messages that waited too long are given up. */
-  #expire(): void {
-    const now = Date.now();
-    for (const runId of this.#store.dequeueOlder(now - this.#config.QUEUE_TIMEOUT_SECONDS * 1000)) {
-      const error = "the message waited too long behind another run (QUEUE_TIMEOUT_SECONDS); send it again";
-      const event = { type: "error", error, category: "timeout", retryable: true } as const;
-      this.#journal.commit(runId, { entries: [], events: [event], audit: [] });
-    }
-    for (const decision of this.#store.openDecisions()) {
-      if (decision.deadline > now) continue;
-      this.#driver.settle(decision.runId, {
-        kind: "decision_settled",
-        ...(decision.agent === undefined ? {} : { agent: decision.agent }),
-        decision_id: decision.decision_id,
-        call_id: decision.call_id,
-        allow: false,
-        reason: "nobody answered the permission request in time",
-        by: "timeout",
-      });
-    }
   }
 
   #make(
