@@ -36,13 +36,17 @@ const ENDLESS: readonly (readonly [string, string, string])[] = [
 ];
 
 // spec
-test.each(ENDLESS)("ends %s with 126, says why, and the session lives on", async (_, command, words) => {
-  const sandbox = make();
-  const ran = await run(sandbox, command, { timeoutMs: 600_000 });
-  expect(ran).toMatchObject({ exitCode: 126, timedOut: false });
-  expect(ran.stderr).toContain(words);
-  expect(await run(sandbox, "echo alive > f; cat f")).toMatchObject({ stdout: "alive\n", exitCode: 0 });
-}, 60_000);
+test.each(ENDLESS)(
+  "ends %s with 126, says why, and the session lives on",
+  async (_, command, words) => {
+    const sandbox = make();
+    const ran = await run(sandbox, command, { timeoutMs: 600_000 });
+    expect(ran).toMatchObject({ exitCode: 126, timedOut: false });
+    expect(ran.stderr).toContain(words);
+    expect(await run(sandbox, "echo alive > f; cat f")).toMatchObject({ stdout: "alive\n", exitCode: 0 });
+  },
+  60_000,
+);
 
 test("ends a loop that waits at its deadline with 124, and the session lives on", async () => {
   const sandbox = make();
