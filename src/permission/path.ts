@@ -62,6 +62,8 @@ export async function classifyPath(question: PathQuestion, realPath: RealPath): 
 
 /** `.`, `..` and empty segments taken away by the text alone. */
 export function tidyPath(absolute: string): string {
+  // Most paths are tidy.
+  if (absolute.startsWith("/") && !/\/(\.{0,2}\/|\.{0,2}$)/.test(absolute)) return absolute;
   const kept: string[] = [];
   for (const segment of absolute.split("/")) {
     if (segment === "..") kept.pop();

@@ -118,11 +118,15 @@ export function isProtectedPath(segments: readonly string[]): boolean {
   return names.some((name) => PROTECTED_FOLDERS.has(name)) || PROTECTED_FILES.has(names.at(-1) ?? "");
 }
 
+/** Names that every file system sees as they are; most are. */
+const PLAIN = /^[a-z0-9_.-]*[a-z0-9_-]$/;
+
 /**
  * A name as lenient file systems see it: no case, no trailing dots or blanks, no stream suffix, no ignorable characters,
  * and the short form of `.git`.
  */
 function plainName(segment: string): string {
+  if (PLAIN.test(segment)) return segment;
   const name = segment
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .toLowerCase()

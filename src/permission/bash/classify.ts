@@ -19,7 +19,10 @@ const MAX_TEXT = 32 * 1024;
 const MAX_OPENINGS = 400;
 /** Each nested substitution is scanned once for every level above it. */
 const MAX_SUBSTITUTIONS = 100;
+/** Characters times levels: what the parser reads of nested substitutions when none of them is closed. */
+const MAX_NESTED_CHARS = 512 * 1024;
 const MAX_SEPARATORS = 1000;
+const MAX_HERE_DOCUMENTS = 1000;
 const MAX_NODES = 10_000;
 const MAX_NESTED_TEXTS = 8;
 /** Characters that make a text look like another one, or that shells read differently. */
@@ -67,6 +70,16 @@ function settle(gathered: Gathered, text: string, context: BashContext): BashJud
   return { ...worst, reads, argvs };
 }
 
+/** How deep parentheses and braces are nested, quotes not looked at. */
+function deepest(text: string): number {
+  let [depth, most] = [0, 0];
+  for (const [bracket] of text.matchAll(/[(){}]/g)) {
+    depth = bracket === "(" || bracket === "{" ? depth + 1 : Math.max(0, depth - 1);
+    most = Math.max(most, depth);
+  }
+  return most;
+}
+
 function judgeText(
   text: string,
   context: BashContext,
@@ -83,6 +96,9 @@ function judgeText(
   const substitutions = text.match(/\$\(|\$\{|`|[<>]\(/g)?.length ?? 0;
   if (openings > MAX_OPENINGS || substitutions > MAX_SUBSTITUTIONS)
     return nothing(askHigh("the command is nested too deeply"));
+  if (text.length * deepest(text) > MAX_NESTED_CHARS) return nothing(askHigh("the command is nested too deeply"));
+  if ((text.match(/<</g)?.length ?? 0) > MAX_HERE_DOCUMENTS)
+    return nothing(askHigh("too many here-documents to judge"));
 
   const script = parse(text);
   const walk: Walk = {

@@ -15,6 +15,8 @@ const MAX_DEPTH = 60;
 /** Every command that may or may not run doubles the places the shell can be in. */
 const MAX_FOLDERS = 16;
 const MAX_BRACES = 5;
+/** Redirections of one command, and assignments before it, that are looked at. */
+const MAX_AROUND = 200;
 const SAFE_ASSIGNMENTS = /^(LC_ALL|LANG|TZ|NO_COLOR)$/;
 
 /** Walks a node and everything below it, and answers with what flows out of it. */
@@ -176,10 +178,13 @@ function walkCommand(walk: Walk, node: Command, input: Input): Traits {
   forEachChild(node, (child) => {
     inner = union(inner, walkNode(walk, child));
   });
-  for (const prefix of node.prefix) if (prefix.type === "Assignment") checkAssignment(walk, node, prefix);
-  const written = checkRedirects(walk, node.redirects);
+  const [redirects, prefixes] = [node.redirects.slice(0, MAX_AROUND), node.prefix.slice(0, MAX_AROUND)];
+  if (node.redirects.length > MAX_AROUND || node.prefix.length > MAX_AROUND)
+    walk.findings.push(askHigh("too many redirections or assignments to judge"));
+  for (const prefix of prefixes) if (prefix.type === "Assignment") checkAssignment(walk, node, prefix);
+  const written = checkRedirects(walk, redirects);
   if (node.name === undefined) {
-    for (const prefix of node.prefix)
+    for (const prefix of prefixes)
       if (prefix.type === "Assignment")
         walk.carried.set(prefix.name, union(walk.carried.get(prefix.name) ?? NO_TRAITS, inner));
     // What an assignment holds flows on through the variable only.
@@ -190,8 +195,8 @@ function walkCommand(walk: Walk, node: Command, input: Input): Traits {
       ? expandWord(word, scope)
       : [assignmentArg(word.text, word.value.type === "Word" ? word.value : undefined, scope)],
   );
-  const stdin = stdinText(walk, node.redirects, input);
-  const reads = node.redirects.flatMap((redirect) =>
+  const stdin = stdinText(walk, redirects, input);
+  const reads = redirects.flatMap((redirect) =>
     redirect.type === "Redirect" && redirect.operator === "<" && redirect.target
       ? expandWord(redirect.target, scope).flatMap((arg) => arg.texts)
       : [],

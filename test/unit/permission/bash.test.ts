@@ -129,6 +129,18 @@ describe("the bash class", () => {
       expect([text.slice(0, 20), rate(text).verdict === "readonly"]).toEqual([text.slice(0, 20), false]);
   });
 
+  it("bounds what takes long, and still refuses what stands within the bounds", () => {
+    const reason = (text: string) => (rate(text).verdict === "readonly" ? "readonly" : rate(text).reason);
+    expect(reason(`cat${" <f".repeat(200)}`)).toBe("readonly");
+    for (const text of [`cat${" <f".repeat(201)}`, `cat${" <f".repeat(2000)}`, `${"TZ=UTC ".repeat(201)}ls`])
+      expect(reason(text)).toBe("too many redirections or assignments to judge");
+    expect(rate(`echo x >/etc/passwd${" >f".repeat(1000)}`).verdict).toBe("deny");
+    expect(reason(`cat ${"<<E ".repeat(1001)}`)).toBe("too many here-documents to judge");
+    const long = (depth: number) => `echo ${"$(echo ".repeat(depth)}x${")".repeat(depth)} '${"y".repeat(30_000)}'`;
+    expect(reason(long(8))).toBe("readonly");
+    expect(reason(long(20))).toBe("the command is nested too deeply");
+  });
+
   it("follows the folder a chain has changed to", () => {
     expect(rate("cd src && cat ../a").verdict).toBe("readonly");
     expect(rate("cd src && cat ../../a").verdict).toBe("ask");
