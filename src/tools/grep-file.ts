@@ -1,4 +1,4 @@
-import type { GrepPattern } from "./grep-pattern.ts";
+import type { BoundedPattern } from "../shared/bounded-pattern.ts";
 
 /** Longer lines are cut before they are searched: the time of a regular expression grows faster than the line. */
 const LINE_CHARS = 10_000;
@@ -35,7 +35,7 @@ export function isSpent(tally: Tally): boolean {
 /** Indexes of the lines that match by themselves; ends early when the tally is spent. Pauses after work that may have taken about a second. */
 export async function matchLines(
   lines: readonly string[],
-  pattern: GrepPattern,
+  pattern: BoundedPattern,
   tally: Tally,
   pause: () => Promise<void>,
 ): Promise<number[]> {

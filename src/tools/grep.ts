@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { FileStat } from "../contract/sandbox.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
+import { type BoundedPattern, compileBounded } from "../shared/bounded-pattern.ts";
 import { isCredentialPath } from "../shared/protected-names.ts";
 import { decodeLeniently, isBinary } from "./bytes.ts";
 import { compileGlob, isQuiet, type PathTest } from "./glob-pattern.ts";
 import { type Context, isSpent, linesOf, matchAcrossLines, matchLines, type Tally, withContext } from "./grep-file.ts";
-import { compileGrep, type GrepPattern } from "./grep-pattern.ts";
 import { failure, text } from "./outcome.ts";
 import { below, resolvePath } from "./paths.ts";
 
@@ -74,7 +74,7 @@ type Found = {
 
 async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const multiline = input.multiline ?? false;
-  const expression = compileGrep(input.pattern, `${input["-i"] ? "i" : ""}${multiline ? "gms" : ""}`);
+  const expression = compileBounded(input.pattern, `${input["-i"] ? "i" : ""}${multiline ? "gms" : ""}`);
   if (!expression.ok) return failure(expression.error);
   // One match may look at the whole file here, and two repeats over a file take too long.
   if (multiline && expression.value.repeats > 1) {
@@ -137,7 +137,7 @@ function segmentsOf(path: string, base: string, context: ToolContext): string[] 
 
 async function searchFile(
   file: FileStat,
-  pattern: GrepPattern,
+  pattern: BoundedPattern,
   input: Input,
   found: Found,
   context: ToolContext,

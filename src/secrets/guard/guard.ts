@@ -11,7 +11,7 @@ export type SecretGuard = {
 };
 
 export type GuardOptions = {
-  /** Default: the built-in rules. `[...BUILTIN_RULES, ...own]` adds to them. */
+  /** The deployment's own, beside the built-in ones (`parseSecretRules`). */
   readonly rules?: readonly SecretRule[] | undefined;
   /** A path is exempt when it starts with, or has below a folder, one of these texts; letter case counts. */
   readonly exemptPaths?: readonly string[] | undefined;
@@ -21,11 +21,11 @@ export type GuardOptions = {
 export const NOOP_GUARD: SecretGuard = { scan: () => [], redact: (content) => content };
 
 /**
- * A guard over a table of rules. Time is linear in the text: a rule's expression runs only where one of its keywords is
- * present, and repeats nothing without a bound. spec: S-3
+ * A guard over a table of rules. Time is linear in the text for the built-in ones: a rule's expression runs only where one
+ * of its keywords is present, and repeats nothing without a bound. spec: S-3
  */
 export function createSecretGuard(options: GuardOptions = {}): SecretGuard {
-  const rules = options.rules ?? BUILTIN_RULES;
+  const rules = [...BUILTIN_RULES, ...(options.rules ?? [])];
   const exempt = options.exemptPaths ?? [];
   return {
     scan: (path, content) => (isExempt(path, exempt) ? [] : scanContent(content, rules)),

@@ -54,7 +54,7 @@ describe("the secret guard", () => {
 
   it("takes own rules, exempt paths and the guard that does nothing", () => {
     const own = createSecretGuard({
-      rules: [...BUILTIN_RULES, { id: "badge", name: "Badge", keywords: ["badge-"], pattern: /badge-\d{6}/g }],
+      rules: [{ id: "badge", name: "Badge", keywords: ["badge-"], pattern: /badge-\d{6}/g }],
       exemptPaths: ["testdata/", "/fixtures/"],
     });
     expect(own.scan("x", "badge-194726").map((match) => match.rule)).toEqual(["badge"]);

@@ -7,7 +7,7 @@ const MAX_WAYS = 10_000;
 /** Steps that one match may take at worst; under a second. */
 const STEPS = 1e8;
 
-export type GrepPattern = {
+export type BoundedPattern = {
   readonly expression: RegExp;
   /** Unbounded repeats; each multiplies the worst time by the length of the text. */
   readonly repeats: number;
@@ -16,11 +16,11 @@ export type GrepPattern = {
 };
 
 /**
- * Compiles a regular expression of the model. JavaScript's engine backtracks and cannot be interrupted, and an isolate
+ * Compiles a regular expression that the product has not written. JavaScript's engine backtracks and cannot be interrupted, and an isolate
  * serves other sessions too. So what can take exponential time is refused, and for the rest the worst case says how long a
  * text may be. The rule is coarse; it refuses some harmless patterns.
  */
-export function compileGrep(pattern: string, flags: string): Result<GrepPattern, string> {
+export function compileBounded(pattern: string, flags: string): Result<BoundedPattern, string> {
   if (pattern.length > MAX_PATTERN) return err(`the pattern is longer than ${MAX_PATTERN} characters`);
   const expression = compile(pattern, flags);
   if (!expression) {
@@ -30,7 +30,7 @@ export function compileGrep(pattern: string, flags: string): Result<GrepPattern,
   if (!weight.ok) return weight;
   const { repeats, ways } = weight.value;
   if (repeats > MAX_REPEATS) {
-    return err(`the pattern has more than ${MAX_REPEATS} unbounded repeats; search for less at once`);
+    return err(`the pattern has more than ${MAX_REPEATS} unbounded repeats; bound some, as in {0,100}`);
   }
   if (ways > MAX_WAYS) return err("the pattern can match in too many ways; use fewer optional parts and alternatives");
   // n characters can be shared out over k repeats and a start in about n^(k+1) / (k+1)! ways.
