@@ -8,4 +8,4 @@ export {
   type UrlVerdict,
 } from "./egress/check-url.ts";
 export { createEgressFetch, type EgressOptions, egressRefused } from "./egress/egress-fetch.ts";
-export { createDohResolver } from "./egress/resolver.ts";
+export { createDohResolver, type DohOptions } from "./egress/resolver.ts";

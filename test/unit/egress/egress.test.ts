@@ -6,6 +6,7 @@ import {
   createDohResolver,
   createEgressFetch,
   isAllowedDomain,
+  type Resolve,
 } from "../../../src/shared/egress.ts";
 
 const verdict = async (url: string, options = {}) => (await checkUrl(url, options)).verdict;
@@ -117,27 +118,76 @@ describe("the egress door", () => {
 });
 
 describe("the DNS-over-HTTPS resolver", () => {
-  it("collects addresses of both families and leaves aliases out", async () => {
+  type Asked = { url: URL; accept: string | undefined; redirect: string };
+  const A = { Status: 0, Answer: [{ name: "a.example", type: 1, TTL: 60, data: "93.184.216.34" }] };
+  const AAAA = { Status: 0, Answer: [{ name: "a.example", type: 28, TTL: 60, data: "2606:4700::1" }] };
+
+  function resolver(answer: (type: string) => unknown, url = "https://dns.example/q?key=1") {
+    const asked: Asked[] = [];
     const resolve = createDohResolver({
-      endpoint: "https://dns.example/q",
-      fetch: async (url) =>
-        Response.json({
-          Answer: url.endsWith("type=A")
-            ? [
-                { type: 5, data: "alias.example." },
-                { type: 1, data: "93.184.216.34" },
-              ]
-            : [{ type: 28, data: "2606:4700::1" }],
-        }),
+      url,
+      timeoutMs: 1_000,
+      fetch: async (address, { headers, redirect }) => {
+        const parsed = new URL(address);
+        asked.push({ url: parsed, accept: headers.accept, redirect });
+        const body = answer(parsed.searchParams.get("type") ?? "");
+        return body instanceof Response ? body : Response.json(body);
+      },
     });
+    return { resolve, asked };
+  }
+  const reasonFor = async (resolve: Resolve) => {
+    const { verdict, reason } = await checkUrl("https://a.example/", { resolve });
+    return `${verdict}: ${reason}`;
+  };
+
+  // spec: S-1
+  it("asks for both families, and collects their addresses without the aliases", async () => {
+    const alias = { name: "a.example", type: 5, TTL: 60, data: "alias.example." };
+    const { resolve, asked } = resolver((type) => (type === "A" ? { ...A, Answer: [alias, ...A.Answer] } : AAAA));
     expect(await resolve("a.example")).toEqual(["93.184.216.34", "2606:4700::1"]);
+    expect(asked.map(({ url }) => url.href)).toEqual([
+      "https://dns.example/q?key=1&name=a.example&type=A",
+      "https://dns.example/q?key=1&name=a.example&type=AAAA",
+    ]);
+    expect(asked[0]).toMatchObject({ accept: "application/dns-json", redirect: "manual" });
+    expect(await reasonFor(resolve)).toBe("allow: public host");
   });
 
-  it("throws when the resolver fails, which refuses the name", async () => {
+  it("refuses names that lead to private addresses in either family, or to none", async () => {
+    const private6 = { Status: 0, Answer: [{ type: 28, data: "::1" }] };
+    expect(await reasonFor(resolver((type) => (type === "A" ? A : private6)).resolve)).toBe(
+      "block: the host resolves to a loopback address",
+    );
+    expect(await reasonFor(resolver(() => ({ Status: 3 })).resolve)).toBe("block: the host could not be resolved");
+    expect(await reasonFor(resolver(() => ({ Status: 0, Answer: [] })).resolve)).toBe(
+      "block: the host could not be resolved",
+    );
+  });
+
+  it("refuses with a reason when the resolver fails, were it for one family only", async () => {
+    const failures: unknown[] = [
+      Response.json(AAAA, { status: 500 }),
+      Response.json(AAAA, { status: 302, headers: { location: "https://other.example/" } }),
+      new Response("<html>"),
+      { Status: 2 },
+      { Answer: [] },
+      { Status: 0, Answer: [{ type: 28, data: 7 }] },
+    ];
+    for (const failure of failures) {
+      const { resolve } = resolver((type) => (type === "A" ? A : failure));
+      expect(await reasonFor(resolve)).toBe("block: the host could not be resolved");
+    }
+  });
+
+  it("waits no longer than it was told to", async () => {
     const resolve = createDohResolver({
-      endpoint: "https://dns.example/q",
-      fetch: async () => new Response("", { status: 500 }),
+      url: "https://dns.example/q",
+      timeoutMs: 1,
+      fetch: (_url, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     });
-    await expect(resolve("a.example")).rejects.toThrow("500");
+    await expect(resolve("a.example")).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(await reasonFor(resolve)).toBe("block: the host could not be resolved");
   });
 });
