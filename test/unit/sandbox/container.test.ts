@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { createMachine, type Machine } from "../../../sandbox-container/src/machine.ts";
 import { handle } from "../../../sandbox-container/src/worker.ts";
+import { createRemoteSandbox } from "../../../src/sandbox/remote/index.ts";
 import { delay } from "./support/clock.ts";
 import { describeSandbox } from "./support/contract.ts";
 import { createFakeContainer, createFakeStorage, type FakeContainer } from "./support/fake-container.ts";
@@ -52,7 +53,12 @@ function deploy(now: () => number = Date.now) {
 
 describeSandbox("cloudflare (fake container)", async (size) => {
   await closeAll();
-  return openProtocolSandbox(deploy().wire, "http://sandbox.test", TOKEN, size?.maxBytes);
+  const { wire } = deploy();
+  return createRemoteSandbox({
+    ...{ backend: "cloudflare", baseUrl: "http://sandbox.test", token: TOKEN, sandboxId: "s1", delay },
+    fetch: (url, init) => wire(new Request(url, init)),
+    ...(size?.maxBytes === undefined ? {} : { maxBytes: size.maxBytes }),
+  });
 });
 
 describe("the container Worker", () => {
