@@ -3,6 +3,7 @@ import type { Credentials } from "../contract/credentials.ts";
 import type { Redactor, SecretScanner } from "../contract/redaction.ts";
 import { commaList } from "../run-plan.ts";
 import { createSecretGuard, NOOP_GUARD } from "../secrets/guard/guard.ts";
+import { parseSecretRules } from "../secrets/guard/own-rules.ts";
 import { createRedactor, secretProblem } from "../secrets/redactor/redactor.ts";
 import type { Bindings } from "./bindings.ts";
 
@@ -17,7 +18,7 @@ export function secretsOf(env: Bindings, credentials: Credentials | undefined): 
 }
 
 /** Settings that only look like a secret's name. */
-const NOT_SECRETS: ReadonlySet<string> = new Set(["SECRET_GUARD", "SECRET_GUARD_EXEMPT"]);
+const NOT_SECRETS: ReadonlySet<string> = new Set(["SECRET_GUARD", "SECRET_GUARD_EXEMPT", "SECRET_RULES"]);
 
 /** Hides every secret a run could show: registered ones, and the keys and tokens it is made with (R-2, S-5). */
 export function composeRedactor(env: Bindings, credentials: Credentials | undefined): Redactor {
@@ -33,5 +34,7 @@ export function composeRedactor(env: Bindings, credentials: Credentials | undefi
 /** Finds secrets by their form; off where the deployment wants none. */
 export function composeGuard(config: Config): SecretScanner {
   if (config.SECRET_GUARD === "off") return NOOP_GUARD;
-  return createSecretGuard({ exemptPaths: commaList(config.SECRET_GUARD_EXEMPT) });
+  const rules = parseSecretRules(config.SECRET_RULES);
+  if (!rules.ok) throw new Error(`configuration: SECRET_RULES: ${rules.error}`);
+  return createSecretGuard({ exemptPaths: commaList(config.SECRET_GUARD_EXEMPT), rules: rules.value });
 }

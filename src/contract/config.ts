@@ -111,5 +111,7 @@ export const Config = z.object({
   SECRET_GUARD: z.enum(["on", "off"]).default("on"),
   /** Parts of paths the guard leaves alone, comma list. */
   SECRET_GUARD_EXEMPT: z.string().default(""),
+  /** Rules beside the built-in ones, JSON `[{"id", "regex", "keywords"?}]`. */
+  SECRET_RULES: z.string().default(""),
 });
 export type Config = z.infer<typeof Config>;

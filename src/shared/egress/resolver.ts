@@ -17,7 +17,7 @@ const DnsAnswer = z.object({
 
 export type DohOptions = {
   /** For example `https://dns.example/dns-query`; a query it already has is kept. */
-  readonly url: string;
+  readonly endpoint: string;
   readonly fetch: (
     url: string,
     init: {
@@ -52,7 +52,7 @@ async function ask(
   type: number,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const url = new URL(options.url);
+  const url = new URL(options.endpoint);
   url.searchParams.set("name", hostname);
   url.searchParams.set("type", name);
   const response = await options.fetch(url.href, {
