@@ -122,10 +122,10 @@ describe("the DNS-over-HTTPS resolver", () => {
   const A = { Status: 0, Answer: [{ name: "a.example", type: 1, TTL: 60, data: "93.184.216.34" }] };
   const AAAA = { Status: 0, Answer: [{ name: "a.example", type: 28, TTL: 60, data: "2606:4700::1" }] };
 
-  function resolver(answer: (type: string) => unknown, url = "https://dns.example/q?key=1") {
+  function resolver(answer: (type: string) => unknown, endpoint = "https://dns.example/q?key=1") {
     const asked: Asked[] = [];
     const resolve = createDohResolver({
-      url,
+      endpoint,
       timeoutMs: 1_000,
       fetch: async (address, { headers, redirect }) => {
         const parsed = new URL(address);
@@ -182,7 +182,7 @@ describe("the DNS-over-HTTPS resolver", () => {
 
   it("waits no longer than it was told to", async () => {
     const resolve = createDohResolver({
-      url: "https://dns.example/q",
+      endpoint: "https://dns.example/q",
       timeoutMs: 1,
       fetch: (_url, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
