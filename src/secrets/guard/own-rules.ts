@@ -6,6 +6,8 @@ import { BUILTIN_RULES } from "./rules.ts";
 
 const MAX_RULES = 100;
 const MAX_REGEX = 500;
+/** Characters that a repeat without a bound covers: a run of a megabyte is else tried from each of its characters on. */
+const MAX_REPEAT = 4_000;
 
 /** A rule as a deployment writes it. */
 const OwnRule = z.strictObject({
@@ -21,7 +23,8 @@ type OwnRule = z.infer<typeof OwnRule>;
 /**
  * Reads the rules of a deployment (`SECRET_RULES`), a JSON list of `{id, regex, keywords?}`; blank text means none. What
  * they match counts always: the filters for placeholders are the built-in rules' own. The error is one sentence and names
- * the rule. An expression is refused when it matches nothing at all, or may take exponential time. spec: S-3
+ * the rule. An expression is refused when it matches the empty text, or may take exponential time; a repeat without a
+ * bound gets one of 4,000. spec: S-3
  */
 export function parseSecretRules(json: string): Result<readonly SecretRule[], string> {
   if (json.trim() === "") return ok([]);
@@ -43,12 +46,21 @@ export function parseSecretRules(json: string): Result<readonly SecretRule[], st
 }
 
 function compile({ id, regex, keywords }: OwnRule): Result<SecretRule, string> {
+  const checked = compileBounded(regex, "");
+  if (!checked.ok) return checked;
+  if (checked.value.expression.test("")) return err("the pattern matches the empty text");
   // Places of groups cost time, so they are asked for only where one is used.
-  const pattern = compileBounded(regex, regex.includes("(?<secret>") ? "gd" : "g");
-  if (!pattern.ok) return pattern;
-  if (new RegExp(regex).test("")) return err("the pattern matches the empty text");
+  const pattern = new RegExp(boundRepeats(regex), regex.includes("(?<secret>") ? "gd" : "g");
   const lower = (keywords ?? []).map((keyword) => keyword.toLowerCase());
-  return ok({ id, name: id, keywords: lower, pattern: pattern.value.expression, ownFilter: true });
+  return ok({ id, name: id, keywords: lower, pattern, ownFilter: true });
+}
+
+/** Gives each repeat of a valid expression a bound; classes and escapes stay as they are. */
+function boundRepeats(regex: string): string {
+  return regex.replace(/\\[\s\S]|\[(?:\\[\s\S]|[^\\\]])*\]|[*+]|\{(\d+),\}/g, (token: string, least?: string) => {
+    if (least !== undefined) return `{${least},${Math.max(Number(least), MAX_REPEAT)}}`;
+    return token === "*" || token === "+" ? `{${token === "*" ? 0 : 1},${MAX_REPEAT}}` : token;
+  });
 }
 
 function readJson(text: string): unknown {

@@ -29,6 +29,28 @@ describe("a deployment's own secret rules", () => {
     expect(guardWith({ id: "x", regex: "badge-\\d", keywords: ["other"] }).redact("badge-1")).toBe("badge-1");
   });
 
+  it("keep their meaning when repeats are given a bound of 4,000", () => {
+    const matches: [string, string][] = [
+      ["k[*+{1,}]+z", "k*+{1,}*z"],
+      ["k\\+\\*\\{1,}", "k+*{1,}"],
+      ["k[\\]+]+z", "k]+]z"],
+      ["a+?b{2,}", "aabbb"],
+      ["x{5000,}", "x".repeat(5_000)],
+    ];
+    for (const [regex, text] of matches) {
+      expect([regex, guardWith({ id: "x", regex }).redact(`<${text}>`)]).toEqual([regex, "<[SECRET:x]>"]);
+    }
+    const long = `k${"b".repeat(5_000)}`;
+    for (const [regex, end] of [
+      ["k[a-z]+", 4_001],
+      ["k[a-z]*", 4_001],
+      ["k[a-z]{2,}", 4_001],
+      ["k[a-z]{2,4500}", 4_501],
+    ] as const) {
+      expect(guardWith({ id: "x", regex }).scan("a", long)).toEqual([{ rule: "x", start: 0, end }]);
+    }
+  });
+
   it("may be none", () => {
     for (const text of ["", "  ", "[]"]) expect(parseSecretRules(text)).toEqual({ ok: true, value: [] });
   });
