@@ -50,10 +50,13 @@ export function answerTokens({ run, deps }: Pick<Agent, "run" | "deps">, info: M
 }
 
 /** Where a context is to be made smaller: at a share of the window, and early enough for the answer to fit. */
-export function contextLimit(agent: Agent): { readonly soft: number; readonly hard: number } {
+export function contextLimit(agent: PromptedAgent): { readonly soft: number; readonly hard: number } {
   const { run, deps } = agent;
   const info = deps.models.info(run.config.model, run.config.provider);
   const window = info.context_window;
   const room = Math.max(window - answerTokens(agent, info), Math.floor(window / 2));
-  return { soft: Math.min(Math.floor(window * deps.limits.compactAt), room), hard: window };
+  // Where the prompt alone is that long, shrinking the rest every turn would not help: half of what it leaves must be free.
+  const least = agent.prompt.tokens + Math.floor((window - agent.prompt.tokens) / 2);
+  const soft = Math.max(Math.min(Math.floor(window * deps.limits.compactAt), room), least);
+  return { soft, hard: window };
 }
