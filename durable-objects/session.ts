@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Bindings, readConfig } from "../src/compose/bindings.ts";
-import { composeDeployment, type Deployment } from "../src/compose/deployment.ts";
+import { type Deployment, sharedDeployment } from "../src/compose/deployment.ts";
 import { composeEngine } from "../src/compose/engine.ts";
 import { repositoryOf } from "../src/compose/git.ts";
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
@@ -83,7 +83,6 @@ export class Session extends DurableObject<Bindings> {
   readonly #queries: SessionQueries;
   readonly #streams: SessionStreams;
   readonly #answers: SessionAnswers;
-  #deploymentMade: Deployment | undefined;
   #workspaceMade: Workspace | undefined;
   /** Being deleted: nothing new begins. */
   #removing = false;
@@ -442,10 +441,9 @@ export class Session extends DurableObject<Bindings> {
     if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
   }
 
-  /** Made when the first run needs it: a look-up or an alarm does not. */
+  /** Asked for when a run needs it: a look-up or an alarm does not. */
   #deployment(): Deployment {
-    this.#deploymentMade ??= composeDeployment(this.env, this.#config);
-    return this.#deploymentMade;
+    return sharedDeployment(this.env, this.#config);
   }
 
   #sandbox(): Sandbox {

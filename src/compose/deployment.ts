@@ -32,6 +32,18 @@ export type Deployment = {
   readonly skills: readonly Skill[];
 };
 
+/** Deployments of this isolate by their environment. Nothing in one belongs to a session, a tenant or a request. */
+const shared = new WeakMap<Bindings, Deployment>();
+
+/** The deployment of an environment: made once an isolate, since all sessions of it would make the same. */
+export function sharedDeployment(env: Bindings, config: Config): Deployment {
+  const known = shared.get(env);
+  if (known) return known;
+  const made = composeDeployment(env, config);
+  shared.set(env, made);
+  return made;
+}
+
 function composePolicy(config: Config): PermissionPolicy {
   const allowedDomains = commaList(config.ALLOWED_DOMAINS);
   const policy = createPolicy({
