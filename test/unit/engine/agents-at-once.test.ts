@@ -1,51 +1,27 @@
 import { describe, expect, test } from "vitest";
-import type { EngineEvent } from "../../../src/contract/events.ts";
-import type { ModelEvent, ModelProvider, ModelRequest } from "../../../src/contract/model.ts";
+import type { ModelProvider } from "../../../src/contract/model.ts";
 import type { PermissionCall, PermissionPolicy } from "../../../src/contract/permission.ts";
 import type { Tool } from "../../../src/contract/tools.ts";
-import { createAgentTool } from "../../../src/tools/agents/agent.ts";
 import { createDreamTool } from "../../../src/tools/agents/dream.ts";
-import { createSendMessageTool } from "../../../src/tools/agents/send-message.ts";
-import { createTeamTool } from "../../../src/tools/agents/team.ts";
-import { begin, calls, fakeTool, run, says, treeOf, type World, world } from "./world.ts";
+import {
+  AGENT,
+  agent,
+  eventsOf,
+  expectPaired,
+  lastOf,
+  message,
+  modelOf,
+  opening,
+  SEND,
+  TEAM,
+  team,
+} from "./agent-world.ts";
+import { begin, calls, fakeTool, run, says, treeOf, world } from "./world.ts";
 
-// The tools as the engine sees them; inputs are checked by their schemas.
-const AGENT = createAgentTool() as Tool;
-const TEAM = createTeamTool() as Tool;
-const SEND = createSendMessageTool() as Tool;
+// The tool as the engine sees it; its input is checked by its schema.
 const DREAM = createDreamTool() as Tool;
 const LOOK = () => fakeTool("Look", { readOnly: true });
 const look = (id: string) => ({ id, name: "Look", input: {} });
-
-function model(answer: (prompt: string, turn: number, last: string) => ModelEvent[]): ModelProvider {
-  return {
-    name: "scripted",
-    models: () => [],
-    async *stream(request, signal) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      signal.throwIfAborted();
-      const turn = request.messages.filter(({ role }) => role === "assistant").length;
-      for (const event of answer(openingOf(request), turn, JSON.stringify(request.messages.at(-1)))) yield [event];
-    },
-  };
-}
-
-function openingOf(request: ModelRequest): string {
-  const block = request.messages[0]?.content[0];
-  return block?.type === "text" ? block.text : "";
-}
-
-const agent = (id: string, prompt: string, more: Record<string, unknown> = {}) => ({
-  id,
-  name: "Agent",
-  input: { description: prompt, prompt, ...more },
-});
-const team = (id: string, ...names: string[]) => ({
-  id,
-  name: "Team",
-  input: { members: names.map((name) => ({ name, task: `task of ${name}` })) },
-});
-const message = (id: string, to: string, text: string) => ({ id, name: "SendMessage", input: { to, text } });
 
 /** Allows everything, but holds calls that name one of these words until so many have come. */
 function together(words: readonly string[], need: number): PermissionPolicy {
@@ -63,13 +39,9 @@ function together(words: readonly string[], need: number): PermissionPolicy {
   };
 }
 
-function ofType<T extends EngineEvent["type"]>(target: World, type: T): Extract<EngineEvent, { type: T }>[] {
-  return target.events.filter((event): event is Extract<EngineEvent, { type: T }> => event.type === type);
-}
-
 describe("agents that act at the same moment", () => {
   test("two that start an agent each get one of their own", async () => {
-    const provider = model((prompt, turn) => {
+    const { provider } = modelOf((prompt, turn) => {
       if (prompt === "go") return turn === 0 ? calls(agent("a", "A"), agent("b", "B")) : says("done");
       if (prompt === "A") return turn === 0 ? calls(agent("x", "under A")) : says("A ends");
       if (prompt === "B") return turn === 0 ? calls(agent("y", "under B")) : says("B ends");
@@ -78,14 +50,15 @@ describe("agents that act at the same moment", () => {
     const target = world(provider, [AGENT], together(["under A", "under B"], 2));
     begin(target, "go");
     await run(target);
-    const ids = ofType(target, "subagent_start").map(({ subagent_id }) => subagent_id);
+    const ids = eventsOf(target, "subagent_start").map(({ subagent_id }) => subagent_id);
     expect([...ids].sort()).toEqual(["sa-1", "sa-2", "sa-3", "sa-4"]);
-    const ends = ofType(target, "subagent_end").map(({ result }) => result);
+    const ends = eventsOf(target, "subagent_end").map(({ result }) => result);
     expect([...ends].sort()).toEqual(["A ends", "B ends", "I am under A", "I am under B"]);
   });
 
   test("two that wake one teammate wake it once, and it reads both", async () => {
-    const provider = model((prompt, turn, last) => {
+    const { provider } = modelOf((prompt, turn, request) => {
+      const last = lastOf(request);
       if (prompt === "go") {
         if (turn === 0) return calls(team("t", "mate"));
         if (turn === 1) return says("wait for it");
@@ -99,11 +72,12 @@ describe("agents that act at the same moment", () => {
     begin(target, "go");
     await run(target);
     const count = (type: "subagent_start" | "subagent_end") =>
-      ofType(target, type).filter(({ subagent_id }) => subagent_id === "sa-1").length;
+      eventsOf(target, type).filter(({ subagent_id }) => subagent_id === "sa-1").length;
     expect([count("subagent_start"), count("subagent_end")]).toEqual([2, 2]);
     const read = JSON.stringify(treeOf(target).foldOf("sa-1")?.messages);
     expect(read).toContain("hello from A");
     expect(read).toContain("hello from B");
+    expectPaired(target);
   });
 
   test("a message to one that is just ending is not lost", async () => {
@@ -112,16 +86,16 @@ describe("agents that act at the same moment", () => {
       const gate = new Promise<void>((resolve) => {
         open = resolve;
       });
-      const inner = model((prompt, turn) => {
+      const inner = modelOf((prompt, turn) => {
         if (prompt === "go") return turn === 0 ? calls(team("t", "x", "y")) : says("ok");
         if (prompt.includes("You are x")) return turn === 0 ? calls(message("s", "y", "PING")) : says("x ends");
         return says("y ends");
       });
       const provider: ModelProvider = {
-        ...inner,
+        ...inner.provider,
         async *stream(request, signal) {
-          if (openingOf(request).includes("You are y") && request.messages.length === 1) await gate;
-          yield* inner.stream(request, signal);
+          if (opening(request).includes("You are y") && request.messages.length === 1) await gate;
+          yield* inner.provider.stream(request, signal);
         },
       };
       const policy: PermissionPolicy = {
@@ -144,27 +118,27 @@ describe("agents that act at the same moment", () => {
       const gate = new Promise<void>((resolve) => {
         open = resolve;
       });
-      const inner = model((prompt, turn) => {
+      const inner = modelOf((prompt, turn) => {
         if (prompt !== "go") return says("child");
         if (turn === 0) return calls(agent("a", "A", { run_in_background: true }));
         open();
         return says("cut", { stop: "max_tokens" });
       });
       const provider: ModelProvider = {
-        ...inner,
+        ...inner.provider,
         async *stream(request, signal) {
-          if (openingOf(request) === "A") {
+          if (opening(request) === "A") {
             await gate;
             for (let i = 0; i < ticks; i++) await undefined;
           }
-          yield* inner.stream(request, signal);
+          yield* inner.provider.stream(request, signal);
         },
       };
       const target = world(provider, [AGENT]);
       begin(target, "go");
       await run(target);
       const spent = treeOf(target).spend.usage.input;
-      expect(ofType(target, "done")[0]?.total_input_tokens, `${ticks} ticks`).toBe(spent);
+      expect(eventsOf(target, "done")[0]?.total_input_tokens, `${ticks} ticks`).toBe(spent);
     }
   });
 });
@@ -172,7 +146,8 @@ describe("agents that act at the same moment", () => {
 describe("agents and those who start them", () => {
   test("a teammate that is woken works under the run that wakes it", async () => {
     const seen: Pick<PermissionCall, "mode" | "rules">[] = [];
-    const provider = model((prompt, turn, last) => {
+    const { provider } = modelOf((prompt, turn, request) => {
+      const last = lastOf(request);
       if (prompt === "go") {
         if (last.includes("second")) return calls(message("s2", "mate", "write"));
         return turn === 0 ? calls(team("t", "mate")) : says("ok");
@@ -196,7 +171,8 @@ describe("agents and those who start them", () => {
   });
 
   test("one that is woken by another than its maker is waited for", async () => {
-    const provider = model((prompt, turn, last) => {
+    const { provider } = modelOf((prompt, turn, request) => {
+      const last = lastOf(request);
       if (prompt === "go") {
         if (turn === 0) return calls(agent("a", "A"));
         return turn === 1 ? calls(message("s", "mate", "work more")) : says("root ends");
@@ -207,12 +183,12 @@ describe("agents and those who start them", () => {
     const target = world(provider, [AGENT, TEAM, SEND, LOOK()]);
     begin(target, "go");
     await run(target);
-    expect(ofType(target, "subagent_end").at(-1)).toMatchObject({ status: "completed", result: "mate done" });
+    expect(eventsOf(target, "subagent_end").at(-1)).toMatchObject({ status: "completed", result: "mate done" });
   });
 
   test("a budget binds those below, too", async () => {
     let asked = 0;
-    const provider = model((prompt, turn) => {
+    const { provider } = modelOf((prompt, turn) => {
       if (prompt === "go") return turn === 0 ? calls(agent("a", "A", { max_cost_usd: 0.00004 })) : says("ok");
       if (prompt === "A") return turn === 0 ? calls(agent("b", "B")) : says("A");
       asked++;
@@ -226,17 +202,17 @@ describe("agents and those who start them", () => {
   });
 
   test("a model that may not be used is not to be had through an agent", async () => {
-    const provider = model((_, turn) => (turn === 0 ? calls(agent("a", "A", { model: "dear" })) : says("ok")));
+    const { provider } = modelOf((_, turn) => (turn === 0 ? calls(agent("a", "A", { model: "dear" })) : says("ok")));
     const target = world(provider, [AGENT]);
     begin(target, "go", { allowed_models: ["m"] });
     await run(target);
-    expect(ofType(target, "subagent_start")).toEqual([]);
-    expect(ofType(target, "tool_result")[0]?.output).toContain("dear");
+    expect(eventsOf(target, "subagent_start")).toEqual([]);
+    expect(eventsOf(target, "tool_result")[0]?.output).toContain("dear");
   });
 
   test("dreaming waits while an agent in the foreground works", async () => {
     const order: string[] = [];
-    const provider = model((prompt, turn) => {
+    const { provider } = modelOf((prompt, turn) => {
       if (prompt === "go")
         return turn === 0 ? calls({ id: "d", name: "Dream", input: { about: "x" } }, agent("a", "A")) : says("ok");
       order.push(prompt === "A" ? `A${turn}` : "dream");
@@ -250,7 +226,7 @@ describe("agents and those who start them", () => {
 
   test("an agent whose tool takes the object down is given up in the end", async () => {
     // user report S8
-    const provider = model((prompt, turn) => {
+    const { provider } = modelOf((prompt, turn) => {
       if (prompt === "go") return turn === 0 ? calls(agent("a", "A")) : says("done");
       return turn === 0 ? calls(look("l")) : says("A ends");
     });
@@ -266,7 +242,7 @@ describe("agents and those who start them", () => {
     const before = tool.ran.length;
     await run(target);
     expect(tool.ran.length).toBe(before);
-    expect(ofType(target, "subagent_end")).toMatchObject([{ status: "failed" }]);
-    expect(ofType(target, "done")).toHaveLength(1);
+    expect(eventsOf(target, "subagent_end")).toMatchObject([{ status: "failed" }]);
+    expect(eventsOf(target, "done")).toHaveLength(1);
   });
 });

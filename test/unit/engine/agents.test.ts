@@ -1,70 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { EngineEvent } from "../../../src/contract/events.ts";
 import { Entry } from "../../../src/contract/log.ts";
-import type { ModelEvent, ModelProvider, ModelRequest } from "../../../src/contract/model.ts";
-import type { Tool } from "../../../src/contract/tools.ts";
-import { createAgentTool } from "../../../src/tools/agents/agent.ts";
-import { createSendMessageTool } from "../../../src/tools/agents/send-message.ts";
-import { createTeamTool } from "../../../src/tools/agents/team.ts";
-import { ASK, begin, calls, fakeTool, run, Stopped, says, treeOf, USAGE, type World, world } from "./world.ts";
-
-/** What the conversation was opened with: tells the agents of a run apart. */
-function opening(request: ModelRequest): string {
-  const block = request.messages[0]?.content[0];
-  return block?.type === "text" ? block.text : "";
-}
-
-/** A model that answers by what it is asked, so that agents may run in any order. `turn` counts the answers it can see. */
-function modelOf(answer: (prompt: string, turn: number, request: ModelRequest) => ModelEvent[]) {
-  const requests: ModelRequest[] = [];
-  let open = 0;
-  let most = 0;
-  const provider: ModelProvider = {
-    name: "scripted",
-    async *stream(request, signal) {
-      requests.push({ ...request, messages: [...request.messages] });
-      most = Math.max(most, ++open);
-      try {
-        await new Promise((resolve) => setTimeout(resolve, 1));
-        signal.throwIfAborted();
-        const turn = request.messages.filter((message) => message.role === "assistant").length;
-        for (const event of answer(opening(request), turn, request)) yield [event];
-      } finally {
-        open--;
-      }
-    },
-    models: () => [],
-  };
-  return { provider, requests, most: () => most };
-}
-
-const agent = (id: string, prompt: string, more: Record<string, unknown> = {}) => ({
-  id,
-  name: "Agent",
-  input: { description: prompt, prompt, ...more },
-});
-
-/** The tools as the engine sees them; inputs are checked by their schemas. */
-const AGENT = createAgentTool() as Tool;
-
-function eventsOf(target: World, type: string) {
-  return target.events.filter((event) => event.type === type);
-}
-
-/** Each tool call has its result in the message after it, whoever called (T-2). */
-function expectPaired(target: World): void {
-  const tree = treeOf(target);
-  const folds = [tree.root, ...target.log.flatMap((entry) => (entry.agent ? [tree.foldOf(entry.agent)] : []))];
-  for (const fold of folds) {
-    for (const [at, message] of (fold?.messages ?? []).entries()) {
-      const asked = message.content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-      const answered = (fold?.messages[at + 1]?.content ?? []).flatMap((block) =>
-        block.type === "tool_result" ? [block.tool_use_id] : [],
-      );
-      if (asked.length > 0) expect(answered).toEqual(asked);
-    }
-  }
-}
+import { AGENT, agent, eventsOf, expectPaired, lastOf, message, modelOf, SEND, TEAM } from "./agent-world.ts";
+import { ASK, begin, calls, fakeTool, run, Stopped, says, treeOf, USAGE, world } from "./world.ts";
 
 describe("sub-agents", () => {
   test("a foreground agent's last words are the call's result, and its cost is the run's", async () => {
@@ -124,9 +62,7 @@ describe("sub-agents", () => {
     expect(new Set(prefixes).size).toBe(1);
     expect(prefixes.length).toBe(4);
     expect(write.ran).toEqual([]);
-    const refusal = eventsOf(target, "subagent_event").find(
-      (event) => event.type === "subagent_event" && event.event_type === "tool_result",
-    );
+    const refusal = eventsOf(target, "subagent_event").find(({ event_type }) => event_type === "tool_result");
     expect(refusal).toMatchObject({
       is_error: true,
       output: "error: Write is not available to this agent; it may use Read",
@@ -148,9 +84,7 @@ describe("sub-agents", () => {
     await run(target);
     expect([...look.ran].sort()).toEqual(["one", "parent", "two"]);
     expect(model.most()).toBeGreaterThan(1);
-    const results = Object.fromEntries(
-      eventsOf(target, "tool_result").map((event) => (event.type === "tool_result" ? [event.id, event.output] : [])),
-    );
+    const results = Object.fromEntries(eventsOf(target, "tool_result").map(({ id, output }) => [id, output]));
     expect(results).toEqual({ a: "one done", b: "two done", p: "Look:parent" });
     expectPaired(target);
   });
@@ -223,41 +157,36 @@ describe("sub-agents", () => {
       if (prompt !== "go") return says("found 3");
       if (turn === 0) return calls(agent("a", "count", { run_in_background: true }));
       if (turn === 1) return says("waiting");
-      return says(JSON.stringify(request.messages.at(-1)?.content).includes("found 3") ? "it is 3" : "nothing came");
+      return says(lastOf(request).includes("found 3") ? "it is 3" : "nothing came");
     });
     const target = world(model.provider, [AGENT]);
     begin(target, "go");
     expect(await run(target)).toEqual({ kind: "ended" });
     expect(eventsOf(target, "inbox_message")).toEqual([{ type: "inbox_message", from: "sa-1", text: "found 3" }]);
-    const texts = eventsOf(target, "text").map((event) => (event.type === "text" ? event.text : ""));
-    expect(texts.at(-1)).toBe("it is 3");
+    expect(eventsOf(target, "text").at(-1)?.text).toBe("it is 3");
     expect(eventsOf(target, "done")).toHaveLength(1);
   });
 
   test("teammates write to each other; one that has ended wakes with a message", async () => {
-    const team = createTeamTool() as Tool;
-    const send = createSendMessageTool() as Tool;
     const model = modelOf((prompt, turn, request) => {
-      const last = JSON.stringify(request.messages.at(-1)?.content);
+      const last = lastOf(request);
       if (prompt === "go") {
         if (turn === 0)
           return calls({ id: "t", name: "Team", input: { members: [{ name: "ann", task: "wait for me" }] } });
         if (turn === 1) return says("team is up");
-        if (last.includes("ready"))
-          return calls({ id: "s", name: "SendMessage", input: { to: "ann", text: "what is 6*7?" } });
+        if (last.includes("ready")) return calls(message("s", "ann", "what is 6*7?"));
         return says(last.includes("42") ? "ann says 42" : "hm");
       }
       return says(last.includes("6*7") ? "42" : "ready");
     });
-    const target = world(model.provider, [team, send]);
+    const target = world(model.provider, [TEAM, SEND]);
     begin(target, "go");
     await run(target);
     expect(eventsOf(target, "teammate_message")).toEqual([
       { type: "teammate_message", from: "lead", to: "ann", text: "what is 6*7?" },
     ]);
     expect(eventsOf(target, "subagent_end")).toHaveLength(2);
-    const texts = eventsOf(target, "text").map((event) => (event.type === "text" ? event.text : ""));
-    expect(texts.at(-1)).toBe("ann says 42");
+    expect(eventsOf(target, "text").at(-1)?.text).toBe("ann says 42");
     expectPaired(target);
   });
 
@@ -327,7 +256,7 @@ describe("recovery of sub-agents", () => {
       const done = target.events.filter((event) => event.type === "done" || event.type === "error");
       expect(done, `after step ${at}`).toMatchObject([{ type: "done", stop_reason: "end_turn" }]);
       expect(
-        eventsOf(target, "subagent_end").map((event) => event.type === "subagent_end" && event.status),
+        eventsOf(target, "subagent_end").map(({ status }) => status),
         `after step ${at}`,
       ).toEqual(["completed", "completed"]);
       expect(new Set(effects).size, `after step ${at}`).toBe(effects.length);

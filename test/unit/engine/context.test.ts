@@ -88,6 +88,28 @@ describe("the context", () => {
     expect(foldOf(target).messages).toHaveLength(600);
   });
 
+  test("a summary keeps the user's goal word for word, also when a teammate wrote after it", async () => {
+    // spec: C-1
+    const window = 4_000;
+    const fast = fastModel(() => says("Some work was done."));
+    const model = windowed(window, (_request, n) =>
+      n < 30 ? calls({ id: `c${n}`, name: "Look", input: { value: "v".repeat(600) } }) : says("ok"),
+    );
+    const deps = { ...withWindow(window, plain), fast: { provider: fast.provider, model: "fast" } };
+    const target = world(model.provider, [fakeTool("Look", { readOnly: true })], undefined, deps);
+    begin(target, "count the stars over Bergen", { max_turns: 50 });
+    await expect(run(target, { stopAfter: 5 })).rejects.toThrow(Stopped);
+    target.log.push({ kind: "inbox", from: "mate", text: "by the way, I like cats" });
+    await run(target);
+    expect(target.events.at(-1)).toMatchObject({ type: "done", stop_reason: "end_turn" });
+    const sent = model.requests.map(({ messages }) => JSON.stringify(messages));
+    expect(sent.some((text) => text.includes("I like cats"))).toBe(true);
+    // The summary has taken the place of both.
+    expect(sent.at(-1)).toContain("Some work was done.");
+    expect(sent.at(-1)).not.toContain("I like cats");
+    for (const text of sent) expect(text).toContain("count the stars over Bergen");
+  });
+
   test("drops old tool output first, without a model", async () => {
     const window = 4_000;
     const fast = fastModel();
