@@ -35,8 +35,14 @@ export function lastOf(request: ModelRequest): string {
   return JSON.stringify(request.messages.at(-1)?.content);
 }
 
-/** A model that answers by what it is asked, so that agents may run in any order. `turn` counts the answers it can see. */
-export function modelOf(answer: (prompt: string, turn: number, request: ModelRequest) => ModelEvent[]) {
+/**
+ * A model that answers by what it is asked, so that agents may run in any order. `turn` counts the answers it can see.
+ * `pause` is what a call takes before it answers: by default so long that calls of other agents begin meanwhile.
+ */
+export function modelOf(
+  answer: (prompt: string, turn: number, request: ModelRequest) => ModelEvent[],
+  pause: (request: ModelRequest) => Promise<void> = () => new Promise((resolve) => setTimeout(resolve, 1)),
+) {
   const requests: ModelRequest[] = [];
   let open = 0;
   let most = 0;
@@ -47,8 +53,7 @@ export function modelOf(answer: (prompt: string, turn: number, request: ModelReq
       requests.push({ ...request, messages: [...request.messages] });
       most = Math.max(most, ++open);
       try {
-        // Calls of other agents may begin before this one answers.
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await pause(request);
         signal.throwIfAborted();
         const turn = request.messages.filter(({ role }) => role === "assistant").length;
         for (const event of answer(opening(request), turn, request)) yield [event];
