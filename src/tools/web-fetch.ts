@@ -85,16 +85,21 @@ async function follow(start: string, context: ToolContext, signal: AbortSignal):
   return err(`${start} redirects more than ${MAX_HOPS} times`);
 }
 
-/** The same host and port, with or without `www.`, and not from https back to http. */
+/** The same host, and not from https back to http. */
 function isSameSite(asked: URL, next: URL): boolean {
+  return isSameHost(asked, next) && (next.protocol === "https:" || asked.protocol === "http:");
+}
+
+/** The same name and port, with or without `www.`. */
+function isSameHost(asked: URL, next: URL): boolean {
   const host = (url: URL): string => url.hostname.replace(/\.$/, "").replace(/^www\.(?=.)/, "");
-  const secure = next.protocol === "https:" || asked.protocol === "http:";
-  return secure && host(asked) === host(next) && asked.port === next.port;
+  return host(asked) === host(next) && asked.port === next.port;
 }
 
 function moved({ from, to }: Moved): ToolOutcome {
+  const where = isSameHost(from, to) ? "the same host without encryption" : "another host";
   return text(
-    `${from.href} redirects to another host, which the permission for this call does not cover; it was not fetched. ` +
+    `${from.href} redirects to ${where}, which the permission for this call does not cover; it was not fetched. ` +
       `To go on, call WebFetch with this url: ${to.href}`,
   );
 }
