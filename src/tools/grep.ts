@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { FileStat } from "../contract/sandbox.ts";
+import { ok } from "../contract/result.ts";
+import type { FileAnswer, FileStat } from "../contract/sandbox.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
 import { type BoundedPattern, compileBounded } from "../shared/bounded-pattern.ts";
 import { isCredentialPath } from "../shared/protected-names.ts";
@@ -85,11 +86,14 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   const base = resolvePath(context.facts.cwd, input.path ?? ".");
   const stat = await context.sandbox.files.stat(base);
   if (!stat.ok) return failure(stat.error.message);
+  const asksFirst = await credentialsBelow(base, context);
+  if (!asksFirst.ok) return failure(asksFirst.error.message);
   const tally: Tally = { begun: Date.now(), cut: 0 };
   const found: Found = { lines: [], tally, withheld: [], files: 0, skipped: 0, full: false };
   const limit = input.head_limit ?? DEFAULT_HEAD;
   let searched = 0;
-  for await (const file of candidates(stat.value, input.glob ?? "", wanted?.value, found.withheld, context)) {
+  const filter: Filter = { glob: input.glob ?? "", wanted: wanted?.value, asksFirst: asksFirst.value };
+  for await (const file of candidates(stat.value, filter, found.withheld, context)) {
     await pause(context.signal);
     await searchFile(file, expression.value, input, found, context);
     searched++;
@@ -103,14 +107,20 @@ async function grep(input: Input, context: ToolContext): Promise<ToolOutcome> {
   return text(report(found, limit, input.pattern, base));
 }
 
+type Filter = {
+  readonly glob: string;
+  readonly wanted: PathTest | undefined;
+  /** Whether Read would be asked about a path below the searched folder; "" is the folder itself. */
+  readonly asksFirst: PathTest;
+};
+
 /**
  * The files to search. The permission check has judged the path of the call alone, so a folder's files with credentials,
  * which Read would be asked about, go to `withheld`. spec: S-1
  */
 async function* candidates(
   base: FileStat,
-  glob: string,
-  wanted: PathTest | undefined,
+  { glob, wanted, asksFirst }: Filter,
   withheld: string[],
   context: ToolContext,
 ): AsyncGenerator<FileStat> {
@@ -118,21 +128,31 @@ async function* candidates(
     yield base;
     return;
   }
-  const asked = isCredentialPath(segmentsOf(base.path, base.path, context));
+  const asked = asksFirst("");
   for await (const entry of context.sandbox.files.walk(base.path, MAX_WALKED)) {
     context.signal.throwIfAborted();
     const relative = below(base.path, entry.path);
     // A link may lead out of the workspace, where the check of the call has not looked.
     if (relative === undefined || entry.kind !== "file" || isQuiet(relative, glob)) continue;
     if (wanted && !wanted(relative)) continue;
-    if (!asked && isCredentialPath(segmentsOf(entry.path, base.path, context))) withheld.push(relative);
+    if (!asked && asksFirst(relative)) withheld.push(relative);
     else yield entry;
   }
 }
 
-/** The names of a path below the workspace, or below the searched folder when that lies elsewhere. */
-function segmentsOf(path: string, base: string, context: ToolContext): string[] {
-  return (below(context.sandbox.root, path) ?? below(base, path) ?? "").split("/").filter(Boolean);
+/**
+ * Judges a path as it is spelled and as it is without the links that lead to the folder, as the check of a Read does:
+ * a link may hide the name of `.git` in `.git/config`. Names count from the workspace, or from the folder outside it.
+ */
+async function credentialsBelow(base: string, context: ToolContext): Promise<FileAnswer<PathTest>> {
+  const { files, root } = context.sandbox;
+  const [realRoot, realBase] = await Promise.all([files.realPath(root), files.realPath(base)]);
+  if (!realRoot.ok) return realRoot;
+  if (!realBase.ok) return realBase;
+  const folders = new Set([below(root, base) ?? "", below(realRoot.value, realBase.value) ?? ""]);
+  return ok((relative) =>
+    [...folders].some((folder) => isCredentialPath(`${folder}/${relative}`.split("/").filter(Boolean))),
+  );
 }
 
 async function searchFile(

@@ -7,7 +7,7 @@ type Node = { bytes: Uint8Array; mtimeMs: number; link?: string };
 
 const encoder = new TextEncoder();
 
-/** Files in a map, directories implied by them; one level of links to files. */
+/** Files in a map, directories implied by them; one level of links to files and folders. */
 export class FakeWorld {
   readonly nodes = new Map<string, Node>();
   readonly requests: ExecRequest[] = [];
@@ -56,7 +56,10 @@ export class FakeWorld {
   }
 
   private real(path: string): string {
-    return this.nodes.get(path)?.link ?? path;
+    for (const [key, { link }] of this.nodes) {
+      if (link !== undefined && (path === key || path.startsWith(`${key}/`))) return link + path.slice(key.length);
+    }
+    return path;
   }
 
   private isDirectory(path: string): boolean {
@@ -106,10 +109,11 @@ export class FakeWorld {
   };
 
   private async *walk(path: string, limit: number): AsyncGenerator<FileStat> {
-    const below = [...this.nodes.keys()].filter((key) => key.startsWith(`${path}/`)).sort();
+    const folder = this.real(path);
+    const below = [...this.nodes.keys()].filter((key) => key.startsWith(`${folder}/`)).sort();
     for (const key of below.slice(0, limit)) {
       const stat = this.look(key);
-      if (stat.ok) yield stat.value;
+      if (stat.ok) yield { ...stat.value, path: `${path}${key.slice(folder.length)}` };
     }
   }
 

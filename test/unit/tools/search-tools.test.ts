@@ -142,6 +142,29 @@ describe("Grep", () => {
     expect(await search({ pattern: "two", path: ".ssh" })).toEqual(["/workspace/.ssh/config"]);
   });
 
+  // spec: S-1
+  it("leaves them out of a linked folder too, by what the link leads to", async () => {
+    for (const name of [".git/config", ".docker/config.json", ".netrc", ".git/notes"])
+      world.put(`/workspace/${name}`, "two");
+    world.link("/workspace/g", "/workspace/.git");
+    world.link("/workspace/d", "/workspace/.docker");
+    world.link("/workspace/w", "/workspace");
+    world.link("/workspace/k", "/workspace/.ssh");
+    world.put("/workspace/.ssh/config", "two");
+    const left = (names: string) => expect.stringContaining(`left out: ${names}; to search one`);
+    expect(await search({ pattern: "two", path: "g" })).toEqual(["/workspace/g/notes", left("config")]);
+    expect(await search({ pattern: "two", path: "d" })).toEqual([
+      expect.stringContaining("Nothing"),
+      left("config.json"),
+    ]);
+    expect(await search({ pattern: "two", path: "w", glob: ".netrc" })).toEqual([
+      expect.stringContaining("Nothing"),
+      left(".netrc"),
+    ]);
+    // The check of the call has asked about the folder that this link leads to.
+    expect(await search({ pattern: "two", path: "k" })).toEqual(["/workspace/k/config"]);
+  });
+
   it("judges names below the searched folder when that lies outside the workspace", async () => {
     world.put("/data/.kube/x", "two");
     world.put("/data/.netrc", "two");
