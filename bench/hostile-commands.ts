@@ -17,6 +17,7 @@ function each(count: number, unit: (index: number) => string): string {
 /** Command lines made to keep a judge busy, by name: as long, as many or as deep as its limits let through, and beyond. */
 export const HOSTILE_COMMANDS: Readonly<Record<string, string>> = {
   "32 KiB of ;": fill(";"),
+  "10,900 commands": fill("ls;"),
   "999 commands": fill("ls -la src/aaaaaaaaaaaaaaaaa;", 999),
   "999 commands with two files": fill("cat src/aaaaaa src/bbbbbbbbb;", 999),
   "999 pipes": `${fill("cat|", 999)}cat`,
