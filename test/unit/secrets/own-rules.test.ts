@@ -68,6 +68,8 @@ describe("a deployment's own secret rules", () => {
       ["(?i)abc", "not a valid"],
       ["a*", "empty text"],
       ["(?:abc)?", "empty text"],
+      ["\\b", "empty text"],
+      ["(?<=[a-z])(?=:)|(?=Z)", "empty text"],
       ["", "regex"],
     ];
     for (const [regex, words] of wrong) {
