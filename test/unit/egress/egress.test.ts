@@ -110,6 +110,32 @@ describe("the egress door", () => {
     }
   });
 
+  // spec: S-1
+  it("asks the resolver for each request, and sends nothing when it refuses, fails or knows no address", async () => {
+    const sent: string[] = [];
+    const door = (resolve: Resolve) =>
+      createEgressFetch({
+        resolve,
+        fetch: async (url) => {
+          sent.push(url);
+          return new Response("ok");
+        },
+      });
+    const send = (resolve: Resolve, url: string) => door(resolve)(url, { signal: new AbortController().signal });
+    const refused = createDohResolver({
+      endpoint: "https://dns.example/q",
+      fetch: () => Promise.reject(new Error("down")),
+    });
+    for (const resolve of [async () => ["93.184.216.34", "10.0.0.1"], async () => [], refused]) {
+      await expect(send(resolve, "https://a.example/")).rejects.toMatchObject({ name: "EgressRefused" });
+    }
+    const egress = door(async (hostname) => [hostname === "a.example" ? "93.184.216.34" : "127.0.0.1"]);
+    expect((await egress("https://a.example/", { signal: new AbortController().signal })).status).toBe(200);
+    // The next hop of a redirect is a request like any other.
+    await expect(egress("https://b.example/", { signal: new AbortController().signal })).rejects.toThrow("loopback");
+    expect(sent).toEqual(["https://a.example/"]);
+  });
+
   it("reaches loopback only where a test allows it", async () => {
     const egress = createEgressFetch({ fetch: async () => new Response("ok"), allowLoopback: true });
     expect((await egress("http://127.0.0.1:22/", { signal: AbortSignal.timeout(1000) })).status).toBe(200);

@@ -66,6 +66,31 @@ describe("the policy", () => {
     expect(await fetch("nonsense")).toBe("deny");
   });
 
+  // spec: S-1
+  it("denies a name that resolves to a private address, or not at all, whatever allows its domain", async () => {
+    const options = { allowedDomains: ["docs.example.com"], rules: { allow: ["WebFetch"] } };
+    const [url, setup] = ["https://docs.example.com/a", { class: "webfetch", readOnly: true } as const];
+    const asked: string[] = [];
+    const answer = (addresses: readonly string[]) => async (hostname: string) => {
+      asked.push(hostname);
+      return addresses;
+    };
+    const open = answer(["93.184.216.34", "2606:4700::1"]);
+    expect(await decide({ ...options, resolve: open }, "WebFetch", { url }, setup)).toBe("allow");
+    expect(await decide({ allowedDomains: [], resolve: open }, "WebFetch", { url }, setup)).toBe("ask");
+    expect(asked).toEqual(["docs.example.com", "docs.example.com"]);
+    for (const resolve of [
+      answer(["93.184.216.34", "10.1.2.3"]),
+      answer(["::1"]),
+      answer([]),
+      () => Promise.reject(new Error("down")),
+    ]) {
+      for (const mode of ["default", "bypass"] as const) {
+        expect(await decide({ ...options, resolve }, "WebFetch", { url }, { ...setup, mode })).toBe("deny");
+      }
+    }
+  });
+
   // spec: G-1
   it("follows the mode", async () => {
     expect(await write("a.txt", "ask_edits")).toBe("ask");
