@@ -25,6 +25,9 @@ export class SessionStore {
   readonly #storage: DurableObjectStorage;
   readonly #sql: SqlStorage;
   readonly #texts: LongTexts;
+  /** What is asked for all the time is read once; `forget` where the rows may have changed behind it. */
+  #known: SessionMeta | undefined;
+  #lastLogSeq: number | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -35,13 +38,27 @@ export class SessionStore {
 
   /** All of `work` or nothing of it. */
   transaction<T>(work: () => T): T {
-    return this.#storage.transactionSync(work);
+    try {
+      return this.#storage.transactionSync(work);
+    } catch (error) {
+      // Nothing was stored: what memory believes is worth nothing any more.
+      this.forget();
+      throw error;
+    }
+  }
+
+  /** The rows were deleted, rolled back, or written by somebody else: they are read anew when they are needed. */
+  forget(): void {
+    this.#known = undefined;
+    this.#lastLogSeq = undefined;
   }
 
   meta(): SessionMeta | undefined {
+    if (this.#known) return this.#known;
     if (!hasSessionTables(this.#sql)) return undefined;
     const text = this.#getMeta("session");
-    return text === undefined ? undefined : (JSON.parse(text) as SessionMeta);
+    this.#known = text === undefined ? undefined : (JSON.parse(text) as SessionMeta);
+    return this.#known;
   }
 
   create(meta: SessionMeta): void {
@@ -126,15 +143,9 @@ export class SessionStore {
     }
   }
 
-  #lastLogSeq: number | undefined;
   #nextLogSeq(): number {
     this.#lastLogSeq ??= this.#sql.exec<{ n: number }>("SELECT coalesce(max(seq), 0) AS n FROM log").one().n;
     return ++this.#lastLogSeq;
-  }
-
-  /** After a rolled-back transaction the next number is read from the table again. */
-  forgetLogSeq(): void {
-    this.#lastLogSeq = undefined;
   }
 
   addEvents(rows: readonly EventRow[]): void {

@@ -56,7 +56,9 @@ import { TenantBook } from "./tenant-book.ts";
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
 /** What the outbox could not deliver is tried again after this time. */
-const OUTBOX_RETRY_MS = 10_000;
+const OUTBOX_RETRY_MS = 20_000;
+/** An alarm that would come up to this much too early stays where it is: it finds out by itself, and moving it costs a run milliseconds. */
+const ALARM_EARLY_MS = 20_000;
 
 export type StartRequest = {
   readonly plan: RunPlan;
@@ -84,6 +86,8 @@ export class Session extends DurableObject<Bindings> {
   readonly #streams: SessionStreams;
   readonly #answers: SessionAnswers;
   #workspaceMade: Workspace | undefined;
+  /** When this life of the object has set the alarm for; undefined: not known. */
+  #alarmAt: number | undefined;
   /** Being deleted: nothing new begins. */
   #removing = false;
   readonly #credentials: RunCredentials;
@@ -168,7 +172,7 @@ export class Session extends DurableObject<Bindings> {
     this.#store.transaction(() => {
       this.#make(tenant, id, at, undefined, point.backend);
       for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
-      this.#store.forgetLogSeq();
+      this.#store.forget();
       const now = Date.now();
       this.#store.append("", closingEntries(this.#store.entries(), point, now), now);
     });
@@ -207,9 +211,12 @@ export class Session extends DurableObject<Bindings> {
       if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
       this.#hub.endAll();
       await this.#dropWorkspace();
+      this.#alarmAt = undefined;
       await this.ctx.storage.deleteAlarm();
-      await this.ctx.storage.deleteAll();
+      const deleted = this.ctx.storage.deleteAll();
+      // At once: whoever asks meanwhile must not be told of a session that is gone.
       this.#journal.reset();
+      await deleted;
       this.#credentials.clear();
       this.#workspaceMade = undefined;
     } finally {
@@ -353,6 +360,7 @@ export class Session extends DurableObject<Bindings> {
 
   /** Heartbeat, deadlines and outbox behind one alarm. Never throws: a handler that does is dropped in the end. */
   override async alarm(): Promise<void> {
+    this.#alarmAt = undefined;
     try {
       if (!this.#store.meta()) return;
       this.#answers.expire();
@@ -415,7 +423,9 @@ export class Session extends DurableObject<Bindings> {
 
   /** The new session is in the list before its maker is answered; a list that cannot be reached gets it later. */
   async #publish(): Promise<void> {
-    if (!(await this.#outbox.flush())) this.#schedule();
+    // Its row is owed from here on; and the alarm is there already when the first message comes.
+    this.#schedule();
+    await this.#outbox.flush();
   }
 
   #onChange(): void {
@@ -438,7 +448,12 @@ export class Session extends DurableObject<Bindings> {
     const queued = this.#store.oldestQueued();
     if (queued !== undefined) times.push(queued + this.#config.QUEUE_TIMEOUT_SECONDS * 1000);
     if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
-    if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
+    if (times.length === 0) return;
+    const wanted = Math.max(now + 1, Math.min(...times));
+    const known = this.#alarmAt ?? 0;
+    if (known > now && known <= wanted && known >= wanted - ALARM_EARLY_MS) return;
+    this.#alarmAt = wanted;
+    void this.ctx.storage.setAlarm(wanted);
   }
 
   /** Asked for when a run needs it: a look-up or an alarm does not. */

@@ -108,6 +108,14 @@ describe("the redactor", () => {
     expect(JSON.stringify(redactor.redactJson(nested))).not.toContain(SECRET);
   });
 
+  it("hands back the same object where nothing had to change", () => {
+    const value = { a: ["nothing to hide here", 1], b: { c: "short" } };
+    expect(redactor.redactJson(value)).toBe(value);
+    const half = redactor.redactJson({ clean: value, dirty: SECRET });
+    expect(half).toEqual({ clean: value, dirty: "[SECRET:DB]" });
+    expect(half.clean).toBe(value);
+  });
+
   it("gets through texts made of almost-secrets", () => {
     const repeated = createRedactor({ R: `${"a".repeat(2000)}b` });
     const text = "a".repeat(1_000_000);
