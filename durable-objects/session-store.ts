@@ -143,6 +143,18 @@ export class SessionStore {
     }
   }
 
+  /** Whether nothing is to be done, told by the last row: for a look that need not read the whole log. */
+  isAtRest(): boolean {
+    const rows = this.#sql.exec<{ kind: string; body: string | null }>(
+      "SELECT kind, body FROM log ORDER BY seq DESC LIMIT 1",
+    );
+    const last = rows.toArray()[0];
+    if (!last) return this.queueLength() === 0;
+    if (last.kind !== "run_ended" || last.body === null || this.queueLength() > 0) return false;
+    const entry = Entry.parse(JSON.parse(last.body));
+    return entry.kind === "run_ended" && entry.agent === undefined;
+  }
+
   #nextLogSeq(): number {
     this.#lastLogSeq ??= this.#sql.exec<{ n: number }>("SELECT coalesce(max(seq), 0) AS n FROM log").one().n;
     return ++this.#lastLogSeq;
@@ -179,12 +191,25 @@ export class SessionStore {
     return Number(this.#getMeta("dropped") ?? 0);
   }
 
-  /** Keeps the newest `keep` event rows; gives the number of the last one dropped for good. */
+  /** Keeps the newest `keep` event rows. */
   dropEventsBut(keep: number): void {
-    const edge = this.#sql
-      .exec<{ seq: number }>("SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?", keep)
-      .toArray()[0]?.seq;
-    if (edge === undefined) return;
+    const rows = this.#sql.exec<{ seq: number }>("SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?", keep);
+    const edge = rows.toArray()[0]?.seq;
+    if (edge !== undefined) this.#dropEvents(edge);
+  }
+
+  /** Drops the events of runs that have written nothing since; `than` in milliseconds since the epoch. */
+  dropEventsOlder(than: number): void {
+    const { edge } = this.#sql
+      .exec<{ edge: number | null }>(
+        "SELECT max(seq) AS edge FROM events WHERE run_id IN (SELECT run_id FROM log GROUP BY run_id HAVING max(at) < ?)",
+        than,
+      )
+      .one();
+    if (edge !== null) this.#dropEvents(edge);
+  }
+
+  #dropEvents(edge: number): void {
     this.#sql.exec(
       "DELETE FROM texts WHERE owner IN (SELECT 'event:' || seq FROM events WHERE seq <= ? AND body IS NULL)",
       edge,

@@ -1,4 +1,3 @@
-import { DurableObject } from "cloudflare:workers";
 import { type Bindings, readConfig } from "../src/compose/bindings.ts";
 import { type Deployment, sharedDeployment } from "../src/compose/deployment.ts";
 import { composeEngine } from "../src/compose/engine.ts";
@@ -6,7 +5,7 @@ import { repositoryOf } from "../src/compose/git.ts";
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
 import { composeWorkspace, prepareWorkspace, type Workspace } from "../src/compose/sandbox.ts";
 import { composeRedactor } from "../src/compose/secrets.ts";
-import type { AuditEntry, AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
+import type { AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
 import type { RunConfig, RunPlan } from "../src/contract/log.ts";
@@ -28,9 +27,11 @@ import type {
   SessionStatsView,
 } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
+import { BookObject } from "./book-object.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
+import { SessionAlarm } from "./session-alarm.ts";
 import { SessionAnswers } from "./session-answers.ts";
 import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
@@ -51,14 +52,11 @@ import { SessionOutbox } from "./session-outbox.ts";
 import { SessionQueries } from "./session-queries.ts";
 import { SessionStore } from "./session-store.ts";
 import { SessionStreams } from "./session-streams.ts";
-import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
 /** What the outbox could not deliver is tried again after this time. */
 const OUTBOX_RETRY_MS = 20_000;
-/** An alarm that would come up to this much too early stays where it is: it finds out by itself, and moving it costs a run milliseconds. */
-const ALARM_EARLY_MS = 20_000;
 
 export type StartRequest = {
   readonly plan: RunPlan;
@@ -76,7 +74,7 @@ export type Started = { readonly cursor: number; readonly runId: string };
  * One session: a thin shell around the journal and the driver. Decides purely, writes, then acts; holds nothing while a
  * question waits, so it may be unloaded at any time (architecture, ideas 1 and 2).
  */
-export class Session extends DurableObject<Bindings> {
+export class Session extends BookObject {
   readonly #config: Config;
   readonly #store: SessionStore;
   readonly #hub: FrameHub;
@@ -86,8 +84,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #streams: SessionStreams;
   readonly #answers: SessionAnswers;
   #workspaceMade: Workspace | undefined;
-  /** When this life of the object has set the alarm for; undefined: not known. */
-  #alarmAt: number | undefined;
+  readonly #alarm: SessionAlarm;
   /** Being deleted: nothing new begins. */
   #removing = false;
   readonly #credentials: RunCredentials;
@@ -97,6 +94,7 @@ export class Session extends DurableObject<Bindings> {
     super(ctx, env);
     this.#config = readConfig(env);
     this.#store = new SessionStore(ctx.storage);
+    this.#alarm = new SessionAlarm(ctx.storage);
     this.#hub = new FrameHub(ctx);
     this.#journal = new SessionJournal(
       this.#store,
@@ -113,6 +111,7 @@ export class Session extends DurableObject<Bindings> {
       directory: composeDirectory(env) ?? createBookDirectory(env.SESSION),
       messageCount: () => this.#journal.fold.messages.length,
       hold: (work) => ctx.waitUntil(work),
+      tried: () => this.#schedule(),
     });
     this.#driver = new SessionDriver({
       journal: this.#journal,
@@ -211,8 +210,7 @@ export class Session extends DurableObject<Bindings> {
       if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
       this.#hub.endAll();
       await this.#dropWorkspace();
-      this.#alarmAt = undefined;
-      await this.ctx.storage.deleteAlarm();
+      await this.#alarm.remove();
       const deleted = this.ctx.storage.deleteAll();
       // At once: whoever asks meanwhile must not be told of a session that is gone.
       this.#journal.reset();
@@ -350,6 +348,7 @@ export class Session extends DurableObject<Bindings> {
     const valid = this.checkCursor(after);
     if (!valid.ok) return Response.json(valid);
     this.#driver.ensure();
+    this.#dropOldEvents();
     return this.#streams.open(after, run);
   }
 
@@ -360,42 +359,18 @@ export class Session extends DurableObject<Bindings> {
 
   /** Heartbeat, deadlines and outbox behind one alarm. Never throws: a handler that does is dropped in the end. */
   override async alarm(): Promise<void> {
-    this.#alarmAt = undefined;
+    this.#alarm.wentOff();
     try {
       if (!this.#store.meta()) return;
-      this.#answers.expire();
-      this.#driver.ensure();
+      if (this.#driver.running || !this.#store.isAtRest()) {
+        this.#answers.expire();
+        this.#driver.ensure();
+      }
       await this.#outbox.flush();
     } catch (error) {
       console.error("session alarm failed", error instanceof Error ? error.stack : String(error));
     }
     this.#schedule();
-  }
-
-  // Beside sessions, a tenant has a book: an object of this class under a name no session can have.
-
-  bookPut(session: SessionInfo): void {
-    this.#book().put(session);
-  }
-
-  bookRemove(sessionId: string): void {
-    this.#book().remove(sessionId);
-  }
-
-  bookList(limit: number, after: { created_at: string; session_id: string } | undefined): Page<SessionInfo> {
-    return this.#book().list(limit, after);
-  }
-
-  bookAudit(entries: readonly AuditEntry[]): void {
-    this.#book().recordAudit(entries);
-  }
-
-  bookKey(repeat: Idempotency, sessionId: string): Answer<{ session_id: string }> {
-    return this.#book().claimKey(repeat.key, repeat.bodyDigest, sessionId, Date.now());
-  }
-
-  #book(): TenantBook {
-    return new TenantBook(this.ctx.storage.sql);
   }
 
   #make(
@@ -433,10 +408,17 @@ export class Session extends DurableObject<Bindings> {
     if (!this.#driver.running) {
       this.#store.setUnlisted(true);
       this.#store.dropEventsBut(this.#config.EVENTS_KEPT);
+      this.#dropOldEvents();
       this.#credentials.forgetAllBut(this.#journal.fold.run?.config.run_id);
     }
     this.#schedule();
     this.#outbox.nudge();
+  }
+
+  /** A run that waits for an answer may be older than what is kept of ended ones. */
+  #dropOldEvents(): void {
+    const seconds = this.#config.EVENTS_MAX_AGE_SECONDS;
+    if (seconds > 0 && !this.#driver.busy) this.#store.dropEventsOlder(Date.now() - seconds * 1000);
   }
 
   /** The one alarm stands at the earliest of: heartbeat of a running loop, deadline of a question, outbox retry. */
@@ -448,12 +430,7 @@ export class Session extends DurableObject<Bindings> {
     const queued = this.#store.oldestQueued();
     if (queued !== undefined) times.push(queued + this.#config.QUEUE_TIMEOUT_SECONDS * 1000);
     if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
-    if (times.length === 0) return;
-    const wanted = Math.max(now + 1, Math.min(...times));
-    const known = this.#alarmAt ?? 0;
-    if (known > now && known <= wanted && known >= wanted - ALARM_EARLY_MS) return;
-    this.#alarmAt = wanted;
-    void this.ctx.storage.setAlarm(wanted);
+    this.#alarm.set(times, now);
   }
 
   /** Asked for when a run needs it: a look-up or an alarm does not. */
