@@ -21,6 +21,7 @@ const LOG: GitCommand = {
   shows: true,
   flags: "pusiEFPcmzRabwr",
   values: "nGSL",
+  globs: ["-L"],
   attached: "UMC",
   numeric: true,
   long: `${PRETTY} ${WALK}`,
@@ -93,6 +94,7 @@ const COMMANDS: ReadonlyMap<string, GitCommand> = new Map<string, GitCommand>([
       shows: true,
       flags: "bcefklnstw",
       values: "LS",
+      paths: ["-S"],
       attached: "MC",
       long: "root show-stats porcelain line-porcelain incremental show-name show-number show-email date= abbrev? score-debug first-parent",
     },
@@ -222,7 +224,9 @@ export function gitProblem(args: readonly Arg[], scope: Scope): string | undefin
     if (problem !== undefined) return problem;
     if (command.shows === true && operand.texts.some(namesCredential)) return "a credential file in the history";
   }
-  return undefined;
+  // `-L 1,5:file` names a file too.
+  const lines = parsed.globs.some((value) => value.texts.some((text) => text.includes(":") && namesCredential(text)));
+  return lines ? "a credential file in the history" : undefined;
 }
 
 /** True for `file`, `revision:file` and `:(magic)file` where the file holds credentials by its name. */

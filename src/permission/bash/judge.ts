@@ -149,16 +149,17 @@ function programProblem(walk: Walk, name: string, program: Program, args: readon
     return `${name}: a word that may show credentials`;
   if (parsed.globs.some((arg) => !arg.texts.every((text) => text.startsWith("!")) && mentionsCredentials([arg])))
     return "searches credential files";
-  if (program.operands === "text" || program.operands === "none") return undefined;
+  const text = program.operands === "text" || program.operands === "none";
   const pattern =
     program.operands === "pattern-paths" && !program.patternOptions?.some((option) => parsed.options.has(option));
   // An unquoted pattern may bring file names along.
   const files = pattern && operands[0]?.splits !== true ? operands.slice(1) : operands;
-  for (const arg of [...files, ...parsed.paths]) {
+  for (const arg of [...(text ? [] : files), ...parsed.paths]) {
     const problem = pathProblem(arg, walk.scope);
     if (problem !== undefined) return problem;
   }
-  if (name !== "ls" && name !== "stat" && mentionsEnvironment(files)) return "a file that may hold credentials";
+  if (!text && name !== "ls" && name !== "stat" && mentionsEnvironment(files))
+    return "a file that may hold credentials";
   return undefined;
 }
 
