@@ -72,6 +72,12 @@ export const Entry = z.discriminatedUnion("kind", [
   entry("turn_started", { turn: z.number().int().positive() }),
   /** The call broke off and will be made again: what it had shown is void (E-17). */
   entry("turn_restarted", { turn: z.number().int().positive(), reason: z.string() }),
+  /** A model call broke off when the provider had begun to count: what it counted is paid for all the same. */
+  entry("call_failed", {
+    turn: z.number().int().positive(),
+    usage: Usage,
+    cost_nano: z.number().int().nonnegative(),
+  }),
   entry("assistant", {
     turn: z.number().int().positive(),
     content: z.array(z.discriminatedUnion("type", [TextBlock, ThinkingBlock, ToolUseBlock])),
@@ -80,7 +86,7 @@ export const Entry = z.discriminatedUnion("kind", [
     usage: Usage.nullable(),
     /** Nano-dollars at the price of the day of the call. */
     cost_nano: z.number().int().nonnegative(),
-    /** The model is unknown: its price is the default one. */
+    /** The model is unknown and its price is the default one, or the call was stopped before the provider had counted. */
     cost_estimated: z.boolean().optional(),
     provider: z.string(),
     model: z.string(),

@@ -3,11 +3,11 @@ import type { Failure } from "../contract/failure.ts";
 import type { Output } from "../contract/journal.ts";
 import type { EntryOf } from "../contract/log.ts";
 import type { AssistantBlock } from "../contract/messages.ts";
-import type { ModelEvent, ModelRequest } from "../contract/model.ts";
+import type { ModelEvent, ModelRequest, Usage } from "../contract/model.ts";
 import type { PromptedAgent } from "./agent.ts";
-import { answerTokens, contextTokens } from "./context-size.ts";
-import type { EngineDeps } from "./deps.ts";
+import { answerTokens, contextTokens, messageTokens } from "./context-size.ts";
 import type { RunState } from "./log/run-state.ts";
+import { commit } from "./outcomes.ts";
 import { StopMatcher } from "./stop-sequences.ts";
 
 /** How a model call ended for the loop. `shown`: something of it has reached the client. */
@@ -36,8 +36,11 @@ export async function* sample(agent: PromptedAgent): AsyncGenerator<Output, Samp
       const end = reply.take(next.value);
       yield* reply.output();
       if (!end) continue;
-      if (end.type === "failed") return { kind: "failed", failure: end.failure, shown: reply.shown };
-      yield { kind: "commit", entries: [reply.entry(end, deps)], events: [], audit: [] };
+      if (end.type === "failed") {
+        if (end.usage) yield commit([failedCall(end.usage, agent)], []);
+        return { kind: "failed", failure: end.failure, shown: reply.shown };
+      }
+      yield commit([reply.entry(end, agent)], []);
       return { kind: "answered" };
     }
   } finally {
@@ -59,6 +62,12 @@ function worstNano(agent: PromptedAgent): number {
   const info = deps.models.info(run.config.model, run.config.provider);
   const input = contextTokens(agent);
   return deps.models.costNano(info, { input, output: outputTokens(agent), cache_read: 0, cache_write: 0 });
+}
+
+/** What a call that broke off has cost by what the provider had counted until then. */
+function failedCall(usage: Usage, { run, deps }: PromptedAgent): EntryOf<"call_failed"> {
+  const info = deps.models.info(run.config.model, run.config.provider);
+  return { kind: "call_failed", turn: run.turn, usage, cost_nano: deps.models.costNano(info, usage) };
 }
 
 type Ending = Extract<ModelEvent, { type: "finished" | "failed" }>;
@@ -131,8 +140,10 @@ class Reply {
   }
 
   /** The reply as a log entry, priced at the model's price of today. */
-  entry(end: Extract<Ending, { type: "finished" }>, deps: EngineDeps): EntryOf<"assistant"> {
+  entry(end: Extract<Ending, { type: "finished" }>, agent: PromptedAgent): EntryOf<"assistant"> {
     const { config, turn } = this.#run;
+    const { deps } = agent;
+    const usage = this.#hit === undefined ? end.usage : this.#estimate(agent);
     const info = deps.models.info(config.model, config.provider);
     const calls = this.#blocks.some((block) => block.type === "tool_use");
     const own = end.costUsd === undefined ? undefined : Math.round(end.costUsd * 1e9);
@@ -142,12 +153,18 @@ class Reply {
       content: this.#blocks,
       stop: calls && end.stop === "end_turn" ? "tool_use" : end.stop,
       ...(end.stopDetail === undefined ? {} : { stop_detail: end.stopDetail }),
-      usage: end.usage,
-      cost_nano: own ?? (end.usage ? deps.models.costNano(info, end.usage) : 0),
-      ...(own === undefined && info.estimated ? { cost_estimated: true } : {}),
+      usage,
+      cost_nano: own ?? (usage ? deps.models.costNano(info, usage) : 0),
+      ...(own === undefined && (info.estimated || this.#hit !== undefined) ? { cost_estimated: true } : {}),
       provider: config.provider,
       model: config.model,
     };
+  }
+
+  /** Who stops the provider in the middle gets no count from it. */
+  #estimate(agent: PromptedAgent): Usage {
+    const output = messageTokens({ role: "assistant", content: this.#blocks }, agent.deps);
+    return { input: contextTokens(agent), output, cache_read: 0, cache_write: 0 };
   }
 
   #text(piece: string): void {

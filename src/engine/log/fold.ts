@@ -139,6 +139,8 @@ export class SessionFold {
         return { ...run, ...FRESH_TURN, turn: entry.turn, call: "open" };
       case "turn_restarted":
         return { ...run, call: "open", turnRestarts: run.turnRestarts + 1 };
+      case "call_failed":
+        return spent(run, entry.usage, entry.cost_nano);
       case "assistant":
         this.#measure(entry);
         this.#messages.push({ role: "assistant", content: entry.content });

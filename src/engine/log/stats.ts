@@ -75,6 +75,8 @@ function step(stats: SessionStats, entry: Entry, known: Known): SessionStats {
       return entry.agent === undefined ? { ...stats, messages: stats.messages + 1 } : stats;
     case "assistant":
       return answer(stats, entry, known);
+    case "call_failed":
+      return spent(stats, entry);
     case "classified":
       return {
         ...spent(stats, entry),

@@ -191,6 +191,7 @@ export class SessionTree {
       case "prompt_composed":
         this.#prompts.set(entry.tie, entry.texts);
         return;
+      case "call_failed":
       case "assistant":
       case "classified":
       case "compacted":

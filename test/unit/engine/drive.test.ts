@@ -2,7 +2,21 @@ import { describe, expect, test } from "vitest";
 import { EngineEvent } from "../../../src/contract/events.ts";
 import { Entry } from "../../../src/contract/log.ts";
 import type { ModelEvent } from "../../../src/contract/model.ts";
-import { ALLOW, ASK, begin, calls, fakeTool, foldOf, run, Stopped, says, scripted, types, world } from "./world.ts";
+import {
+  ALLOW,
+  ASK,
+  begin,
+  calls,
+  fakeTool,
+  foldOf,
+  run,
+  Stopped,
+  says,
+  scripted,
+  types,
+  USAGE,
+  world,
+} from "./world.ts";
 
 function eventsOf(target: ReturnType<typeof world>, type: string) {
   return target.events.filter((event) => event.type === type);
@@ -118,6 +132,29 @@ describe("the turn loop", () => {
         .join(""),
     ).toBe("one ");
     expect(eventsOf(target, "done")).toMatchObject([{ stop_reason: "stop_sequence" }]);
+  });
+
+  test("counts calls that end before the provider has counted them", async () => {
+    // spec: E-11 T-6
+    const failure = { category: "network", message: "cut", retryable: true } as const;
+    const broken: ModelEvent[] = [
+      { type: "text_delta", text: "so f" },
+      { type: "failed", failure, usage: USAGE },
+    ];
+    const twice = world(scripted([broken, says("whole")]).provider, []);
+    begin(twice, "hi");
+    await run(twice);
+    expect(eventsOf(twice, "done")).toMatchObject([
+      { total_input_tokens: 2 * USAGE.input, total_output_tokens: 2 * USAGE.output },
+    ]);
+    const stopped = world(scripted([[{ type: "text_delta", text: "one END two" }]]).provider, []);
+    begin(stopped, "hi", { stop_sequences: ["END"] });
+    await run(stopped);
+    const [done] = eventsOf(stopped, "done");
+    if (done?.type !== "done") throw new Error("no done");
+    expect(done.total_input_tokens).toBeGreaterThan(0);
+    expect(done.total_output_tokens).toBeGreaterThan(0);
+    expect(done.cost_usd).toBeGreaterThan(0);
   });
 
   test("shows a held-back prefix that turned out to be text", async () => {
