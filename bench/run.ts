@@ -84,6 +84,8 @@ try {
     );
     const tools = await sideBySide("tools", 6, concurrency);
     console.log(`C=${concurrency} five tool turns: whole ${tools.whole.toFixed(2)}× (${tools.ms})`);
+    const live = await sideBySide("live", 1, concurrency);
+    console.log(`C=${concurrency} 200 deltas at a model's pace: pace ${(1 / live.whole).toFixed(2)}× (${live.ms})`);
     const lanes = await Promise.all(Array.from({ length: concurrency }, growth));
     console.log(`C=${concurrency} messages 191–200 against 1–10: whole ${median(lanes).toFixed(2)}×`);
   }

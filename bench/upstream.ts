@@ -1,5 +1,6 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { anthropicTurn } from "../test/support/wires.ts";
 
 /** What the model server answers, by the key it is called with. */
@@ -18,7 +19,10 @@ const todo = { todos: [{ content: "x", status: "pending" }] };
 const tool = anthropicTurn({ calls: [{ id: "toolu_1", name: "TodoWrite", input: todo }] }).chunks;
 const short = anthropicTurn({ text: "ok" }).chunks;
 
-/** A model server as fast as Node lets it be. `burst`: 200 deltas at once; `tools`: five tool turns, then an answer; `short`. */
+/** Pause between the deltas of a model that answers at its own pace, milliseconds. */
+const PACE_MS = 20;
+
+/** A model server as fast as Node lets it be. `burst`: 200 deltas at once; `live`: at a model's pace; `tools`: five tool turns, then an answer; `short`. */
 export async function startUpstream(): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     let body = "";
@@ -28,6 +32,7 @@ export async function startUpstream(): Promise<{ url: string; close(): void }> {
     request.on("end", () => {
       const kind = String(request.headers["x-api-key"]).replace("key-", "").split("-")[0];
       response.writeHead(200, { "content-type": "text/event-stream" });
+      if (kind === "live") return void atPace(response);
       for (const chunk of kind === "burst"
         ? burst
         : kind === "tools"
@@ -37,6 +42,13 @@ export async function startUpstream(): Promise<{ url: string; close(): void }> {
       response.end();
     });
   });
+  async function atPace(response: ServerResponse): Promise<void> {
+    for (const chunk of burst) {
+      response.write(chunk);
+      await setTimeout(PACE_MS);
+    }
+    response.end();
+  }
   const turns = new Map<string, number>();
   function toolTurn(_: string, key: unknown): readonly string[] {
     const n = (turns.get(String(key)) ?? 0) + 1;
