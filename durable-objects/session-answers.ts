@@ -16,7 +16,7 @@ export type AnswerPorts = {
   readonly driver: SessionDriver;
   /** Hides the secrets of the current run. */
   redactor(): Promise<Redactor>;
-  tool(name: string): Tool | undefined;
+  tool(name: string): Promise<Tool | undefined>;
   /** How long a message may wait behind a run, milliseconds. */
   readonly queueMs: number;
 };
@@ -36,6 +36,7 @@ export class SessionAnswers {
     const shown = store.openDecision(decisionId);
     const input = redactJson(reply.updated_input ?? shown?.input ?? {});
     const digest = shown ? await inputDigest(input) : "";
+    const tool = shown && (await this.#ports.tool(shown.tool_name));
     // From here on nothing waits: of two answers at once one is first.
     const state = store.decisionState(decisionId);
     const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
@@ -44,7 +45,6 @@ export class SessionAnswers {
     this.expire();
     const open = store.openDecision(decisionId);
     if (!open) return unknown;
-    const tool = this.#ports.tool(open.tool_name);
     const effect = readReply(open, reply, tool);
     if (!effect.ok) return effect;
     const { updatedInput, grant } = effect.value;

@@ -3,6 +3,7 @@ import { type Bindings, readConfig } from "../src/compose/bindings.ts";
 import { type Deployment, sharedDeployment } from "../src/compose/deployment.ts";
 import { composeEngine } from "../src/compose/engine.ts";
 import { repositoryOf } from "../src/compose/git.ts";
+import { composeMcp, createObjectMcpStore, withMcpTools } from "../src/compose/mcp.ts";
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
 import { composeWorkspace, prepareWorkspace, type Workspace } from "../src/compose/sandbox.ts";
 import { composeRedactor } from "../src/compose/secrets.ts";
@@ -28,6 +29,7 @@ import type {
   SessionStatsView,
 } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
+import type { Mcp } from "../src/mcp/index.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
@@ -84,6 +86,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #streams: SessionStreams;
   readonly #answers: SessionAnswers;
   #workspaceMade: Workspace | undefined;
+  #mcpMade: { readonly mcp: Mcp | undefined } | undefined;
   /** Being deleted: nothing new begins. */
   #removing = false;
   readonly #credentials: RunCredentials;
@@ -124,7 +127,7 @@ export class Session extends DurableObject<Bindings> {
       journal: this.#journal,
       driver: this.#driver,
       redactor: () => this.#redactor(),
-      tool: (name) => this.#deployment().tools.get(name),
+      tool: async (name) => (await this.#equipped(undefined)).tools.get(name),
       queueMs: this.#config.QUEUE_TIMEOUT_SECONDS * 1000,
     });
     this.#streams = new SessionStreams({
@@ -207,11 +210,13 @@ export class Session extends DurableObject<Bindings> {
       if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
       this.#hub.endAll();
       await this.#dropWorkspace();
+      await this.#mcp()?.close();
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();
       this.#journal.reset();
       this.#credentials.clear();
       this.#workspaceMade = undefined;
+      this.#mcpMade = undefined;
     } finally {
       this.#removing = false;
     }
@@ -446,6 +451,20 @@ export class Session extends DurableObject<Bindings> {
     return sharedDeployment(this.env, this.#config);
   }
 
+  /** Its MCP servers, as this session uses them. */
+  #mcp(): Mcp | undefined {
+    this.#mcpMade ??= { mcp: composeMcp(this.#deployment(), createObjectMcpStore(this.ctx.storage)) };
+    return this.#mcpMade.mcp;
+  }
+
+  /** The deployment with the tools of its MCP servers: those of a run, or without one those that were listed last. */
+  async #equipped(runId: string | undefined): Promise<Deployment> {
+    const mcp = this.#mcp();
+    if (!mcp) return this.#deployment();
+    const tools = runId === undefined ? await mcp.knownTools() : await mcp.tools(runId);
+    return withMcpTools(this.#deployment(), tools);
+  }
+
   #sandbox(): Sandbox {
     return this.#workspace().sandbox;
   }
@@ -479,7 +498,7 @@ export class Session extends DurableObject<Bindings> {
       );
     }
     return composeEngine({
-      deployment: this.#deployment(),
+      deployment: await this.#equipped(config.run_id),
       run: config,
       credentials,
       sandbox: this.#sandbox(),
