@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { readConfig } from "../../../src/compose/bindings.ts";
-import { mcpServers } from "../../../src/compose/mcp-servers.ts";
-import { composeRedactor } from "../../../src/compose/secrets.ts";
-import { toolName } from "../../../src/mcp/names.ts";
+import { readConfig } from "../../src/compose/bindings.ts";
+import { mcpServers } from "../../src/compose/mcp-servers.ts";
+import { composeRedactor } from "../../src/compose/secrets.ts";
+import { toolName } from "../../src/mcp/names.ts";
 
 const servers = (...list: object[]) => JSON.stringify(list);
 const lab = { name: "lab", url: "https://mcp.example.com/mcp" };
