@@ -53,6 +53,7 @@ export default defineConfig({
       insideWorkerd("mcp", "./test/support/mcp-global.ts", (inject) => ({
         MCP: inject("mcpUrl"),
         SECRET_LAB: "lab-token-77aa88bb",
+        SECRET_SHORT: "sekret-99",
         PERMISSION_TIMEOUT_SECONDS: "4",
         MCP_SERVERS: JSON.stringify([
           {
