@@ -453,7 +453,8 @@ export class Session extends DurableObject<Bindings> {
 
   /** Its MCP servers, as this session uses them. */
   #mcp(): Mcp | undefined {
-    this.#mcpMade ??= { mcp: composeMcp(this.#deployment(), createObjectMcpStore(this.ctx.storage)) };
+    const own = { env: this.env, config: this.#config };
+    this.#mcpMade ??= { mcp: composeMcp(own, createObjectMcpStore(this.ctx.storage)) };
     return this.#mcpMade.mcp;
   }
 

@@ -7,7 +7,7 @@ import { mcpServers } from "./mcp-servers.ts";
 import { measureWith } from "./prompt-measure.ts";
 
 /** The deployment's MCP servers as one session uses them (K-4); undefined: there are none. */
-export function composeMcp({ env, config }: Deployment, store: McpStore): Mcp | undefined {
+export function composeMcp({ env, config }: Pick<Deployment, "env" | "config">, store: McpStore): Mcp | undefined {
   const servers = mcpServers(env, config);
   if (servers.length === 0) return undefined;
   return createMcp({

@@ -59,8 +59,9 @@ export async function* runGroup(group: readonly Runnable[], agent: Agent): Async
       if (open) {
         const { id, by } = open;
         const answer = elicitationAnswer(by.call.callId, id, agent);
+        // Taken back by the server, or by the end of its call: that aborts the signal before its result is told.
         const gone = !answer && by.signal.aborted;
-        if (gone) yield commit([withdrawn(by.call.callId, id, "the question was taken back")], []);
+        if (gone) yield commit([withdrawn(by.call.callId, id, "nobody waits for the answer any more")], []);
         if (answer || gone) {
           open = undefined;
           by.answer(answer ?? CANCELLED);
@@ -88,10 +89,7 @@ export async function* runGroup(group: readonly Runnable[], agent: Agent): Async
       }
       running--;
       const { call, entry } = happening;
-      const mine = open?.by.call === call ? open : undefined;
-      if (mine) open = undefined;
-      const end = mine ? [withdrawn(call.callId, mine.id, "the call it belongs to has ended")] : [];
-      yield { kind: "commit", entries: [...end, entry], events: [resultEvent(call.tool.name, entry)], audit: [] };
+      yield commit([entry], [resultEvent(call.tool.name, entry)]);
     }
   } finally {
     forget();

@@ -2,12 +2,13 @@ import type { Progress } from "@modelcontextprotocol/client";
 import type { McpServer } from "../contract/mcp.ts";
 import type { ToolContext, ToolOutcome } from "../contract/tools.ts";
 import type { Send } from "./bounded-fetch.ts";
-import { dial, type McpHandle } from "./dial.ts";
+import { type DialOptions, dial, type McpHandle } from "./dial.ts";
 import { failureOf, isLostSession } from "./failure.ts";
 import { questionOf } from "./fields.ts";
 import { loadClient } from "./library.ts";
 import type { ListedTool } from "./list-tools.ts";
 import { present } from "./present.ts";
+import type { SessionStream } from "./session-stream.ts";
 
 /** The engine limits the call; the library's own timer would run while a person is asked. The longest a timer can be. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
@@ -18,6 +19,8 @@ export type CallParts = {
   /** Names one call; never given twice. */
   readonly newTag: () => string;
   readonly handshakeMs: number;
+  /** Shared by all calls of the session. */
+  readonly stream: SessionStream;
   /** The session calls are made in; undefined: there is none yet. */
   readonly handle: () => McpHandle | undefined;
   /** A new session was opened. */
@@ -60,18 +63,17 @@ async function once(
   input: Readonly<Record<string, unknown>>,
   context: ToolContext,
   known: McpHandle,
-  { server, send, newTag, handshakeMs }: CallParts,
+  { server, send, newTag, handshakeMs, stream }: CallParts,
 ): Promise<ToolOutcome> {
   const { signal } = context;
-  const link = await dial(server, known, {
-    ...{ send, signal, timeoutMs: handshakeMs, tag: newTag() },
-    async elicit(request, withdrawn) {
-      const question = questionOf(server.name, request);
-      if (!question || !context.elicit) return { action: "decline" };
-      const { action, content } = await context.elicit(question, withdrawn);
-      return action === "accept" ? { action, content: content ?? {} } : { action };
-    },
-  });
+  const elicit: DialOptions["elicit"] = async (request, withdrawn) => {
+    const question = questionOf(server.name, request);
+    if (!question || !context.elicit) return { action: "decline" };
+    const { action, content } = await context.elicit(question, withdrawn);
+    return action === "accept" ? { action, content: content ?? {} } : { action };
+  };
+  const leave = await stream.join(known, elicit);
+  const link = await dial(server, known, { send, signal, timeoutMs: handshakeMs, tag: newTag(), elicit });
   try {
     const result = await link.client.callTool(
       { name: tool.name, arguments: { ...input } },
@@ -86,6 +88,7 @@ async function once(
     return present(result);
   } finally {
     await link.close();
+    await leave();
   }
 }
 

@@ -5,15 +5,14 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 
-/** How long a call waits for the server's own stream to open, and a cancellation to leave, milliseconds. */
+/** How long is waited for the session's stream to open, and for a cancellation to leave, milliseconds. */
 const PATIENCE_MS = 1_000;
 /** Pauses after which a stream that is still taken is asked for again, milliseconds. */
 const RETRIES_MS = [30, 100];
 
 /**
- * One call's connection to a server that an earlier one has shaken hands with. In a session every id goes under the call's
- * tag, since a session must never see an id twice, and the session's own stream is opened as well: some servers ask their
- * questions there. A stream that ends without the answer ends the connection, so that nobody waits for it.
+ * A connection to a server that an earlier one has shaken hands with. Every id goes under the connection's tag, since a
+ * session must never see an id twice. A stream that ends without its answer ends the connection, so that nobody waits.
  */
 export class CallTransport implements Transport {
   readonly hasPerRequestStream = true;
@@ -25,13 +24,13 @@ export class CallTransport implements Transport {
   readonly #leaving = new Set<Promise<void>>();
   readonly #answered = new Set<unknown>();
 
-  readonly #asks: boolean;
+  readonly #stream: boolean;
 
-  /** `asks`: the server may have questions. */
-  constructor(inner: StreamableHTTPClientTransport, tag: string, asks: boolean) {
+  /** `stream`: this connection is there for the session's own stream. */
+  constructor(inner: StreamableHTTPClientTransport, tag: string, stream: boolean) {
     this.#inner = inner;
     this.#tag = `${tag}-`;
-    this.#asks = asks;
+    this.#stream = stream;
   }
 
   setProtocolVersion = (version: string): void => this.#inner.setProtocolVersion(version);
@@ -46,8 +45,8 @@ export class CallTransport implements Transport {
     this.#inner.onerror = (error) => this.onerror?.(error);
     this.#inner.onmessage = (message) => this.#take(message);
     await this.#inner.start();
-    if (!this.#asks || this.#inner.sessionId === undefined) return;
-    // Asked for before the call, so that a question has a way to come. A server without such a stream says so at once.
+    if (!this.#stream) return;
+    // A server without such a stream says so at once; one that says nothing is not waited for.
     await Promise.race([this.#openStream(), pause(PATIENCE_MS)]);
   }
 

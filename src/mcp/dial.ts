@@ -31,6 +31,8 @@ export type DialOptions = {
   readonly timeoutMs: number;
   /** Tells this connection's requests from all others in the session. */
   readonly tag: string;
+  /** Open the session's own stream as well; there may be one. */
+  readonly stream?: boolean;
   /** Answers what the server asks; absent: everything is declined. */
   readonly elicit?: ((request: ElicitRequest, signal: AbortSignal) => Promise<ElicitResult>) | undefined;
 };
@@ -55,7 +57,7 @@ export async function dial(server: McpServer, known: McpHandle | undefined, opti
     ...(session?.session === undefined ? {} : { sessionId: session.session }),
     ...(session?.version === undefined ? {} : { protocolVersion: session.version }),
   });
-  const transport = known ? new CallTransport(inner, options.tag, options.elicit !== undefined) : undefined;
+  const transport = known ? new CallTransport(inner, options.tag, options.stream === true) : undefined;
   await client.connect(transport ?? inner, {
     signal: options.signal,
     timeout: options.timeoutMs,
@@ -76,7 +78,7 @@ export async function dial(server: McpServer, known: McpHandle | undefined, opti
   };
 }
 
-/** Who only shakes hands listens to nothing: the session's own stream is for the calls, and there may be but one. */
+/** Who only shakes hands listens to nothing: the session's own stream is for the calls. */
 function withoutStream(send: Send): Send {
   return async (url, init) => (init?.method === "GET" ? new Response(null, { status: 405 }) : send(url, init));
 }

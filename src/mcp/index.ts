@@ -7,11 +7,11 @@ import { dial, McpHandle } from "./dial.ts";
 import { createInputCheck } from "./input-check.ts";
 import { ListedTool, listTools } from "./list-tools.ts";
 import { serverTools } from "./server-tools.ts";
+import { SessionStream } from "./session-stream.ts";
 
 /** How long a list is taken for the servers' own when another run begins, milliseconds; one with gaps not so long. */
 const FRESH_MS = 5 * 60_000;
 const GAPS_FRESH_MS = 30_000;
-/** What connecting and listing may take, milliseconds. */
 const LIST_MS = 10_000;
 
 /** Without a handle where the session was ended: the next call opens another. */
@@ -39,6 +39,8 @@ export type McpOptions = {
   /** Milliseconds since the epoch. */
   now(): number;
   newTag(): string;
+  /** What connecting and listing may take, milliseconds; 10 seconds when absent. */
+  readonly listMs?: number;
   observe(name: string, data: Readonly<Record<string, string | number | boolean>>): void;
 };
 
@@ -69,6 +71,10 @@ export function createMemoryStore(): McpStore {
 export function createMcp(options: McpOptions): Mcp {
   const { servers, store, now } = options;
   const config = JSON.stringify(servers.map(({ name, url, read_only_tools }) => ({ name, url, read_only_tools })));
+  const { send, newTag, listMs = LIST_MS } = options;
+  const streams = new Map(
+    servers.map((server) => [server.name, new SessionStream(server, { send, newTag, timeoutMs: listMs })]),
+  );
   const load = (): McpState | undefined => {
     const state = store.load();
     return state?.config === config ? state : undefined;
@@ -82,8 +88,10 @@ export function createMcp(options: McpOptions): Mcp {
     if (!state) return [];
     const check = await createInputCheck();
     return servers.flatMap((server) => {
+      const stream = streams.get(server.name);
+      if (!stream) return [];
       const parts = {
-        ...{ server, send: options.send, newTag: options.newTag, handshakeMs: LIST_MS },
+        ...{ server, stream, send, newTag, handshakeMs: listMs },
         handle: () => load()?.servers[server.name]?.handle,
         opened: (handle: McpHandle) => learn(server.name, handle),
       };
@@ -121,13 +129,14 @@ export function createMcp(options: McpOptions): Mcp {
 
 /** One server's handle and list; nothing when it does not answer in time. */
 async function ask(server: McpServer, known: McpHandle | undefined, options: McpOptions): Promise<[string, Known][]> {
-  const signal = AbortSignal.timeout(LIST_MS);
+  const { send, newTag, observe, listMs = LIST_MS } = options;
+  const signal = AbortSignal.timeout(listMs);
   const attempt = async (handle: McpHandle | undefined): Promise<[string, Known][]> => {
-    const limits = { signal, timeoutMs: LIST_MS };
-    const link = await dial(server, handle, { ...limits, send: options.send, tag: options.newTag() });
+    const limits = { signal, timeoutMs: listMs };
+    const link = await dial(server, handle, { ...limits, send, tag: newTag() });
     try {
       const { tools, left } = await listTools(link.client, limits);
-      if (left > 0) options.observe("mcp_tools_left_out", { server: server.name, count: left });
+      if (left > 0) observe("mcp_tools_left_out", { server: server.name, count: left });
       return [[server.name, { handle: link.handle, tools: [...tools] }]];
     } finally {
       await link.close();
@@ -138,7 +147,11 @@ async function ask(server: McpServer, known: McpHandle | undefined, options: Mcp
     return known ? await attempt(known).catch(() => attempt(undefined)) : await attempt(undefined);
   } catch (error) {
     const why = error instanceof Error ? error.name : typeof error;
-    options.observe("mcp_server_unavailable", { server: server.name, error: why, timed_out: signal.aborted });
+    const status = (error as { readonly status?: unknown } | null)?.status;
+    observe("mcp_server_unavailable", {
+      ...{ server: server.name, error: why, timed_out: signal.aborted },
+      ...(typeof status === "number" ? { status } : {}),
+    });
     return [];
   }
 }

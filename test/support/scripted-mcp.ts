@@ -36,6 +36,8 @@ export class ScriptedMcp {
   readonly calls: McpCall[] = [];
   readonly sessions = new Map<string, McpSession>();
   readonly #server: Server;
+  /** So often the session's own stream is refused as taken. */
+  busy = 0;
   /** Questions that are open, by the server's request id. */
   readonly #open = new Map<string, (answer: RpcMessage) => void>();
 
@@ -93,7 +95,11 @@ export class ScriptedMcp {
       if (id !== undefined) this.sessions.delete(id);
       return end(response, 200, {});
     }
-    if (request.method === "GET") return openAside(known, response);
+    if (request.method === "GET") {
+      openAside(known, response, this.busy > 0);
+      this.busy = Math.max(0, this.busy - 1);
+      return;
+    }
     if (body.method === "initialize") {
       const session = { id: randomUUID(), count: 0, aside: undefined, ids: new Set<unknown>() };
       this.sessions.set(session.id, session);
@@ -181,8 +187,8 @@ function plainAnswer(body: RpcMessage): RpcMessage {
   }
 }
 
-function openAside(session: McpSession | undefined, response: ServerResponse): void {
-  if (!session || (session.aside && !session.aside.destroyed)) {
+function openAside(session: McpSession | undefined, response: ServerResponse, busy: boolean): void {
+  if (!session || busy || (session.aside && !session.aside.destroyed)) {
     end(response, session ? 409 : 405, { error: "no stream, or one only" });
     return;
   }

@@ -243,6 +243,28 @@ describe("when the owner of a call is lost while its question is open", () => {
     expectPaired(target);
   });
 
+  test("a cancel that finds no owner ends the question with its call", async () => {
+    const target = start(asking(askOnce));
+    const made: Entry = {
+      ...{ kind: "assistant", turn: 1, provider: "scripted", model: "m", stop: "tool_use", usage: null, cost_nano: 0 },
+      content: [{ id: "a", name: "Remote", type: "tool_use", input: {} }],
+    };
+    const asked = { call_id: "a", tool_name: "Remote", input: {}, message: "", deadline: 0, elicitation: QUESTION };
+    target.log.push(
+      { kind: "turn_started", turn: 1 },
+      made,
+      { kind: "tool_started", call_id: "a" },
+      { kind: "decision_asked", decision_id: "perm_1", decision_kind: "elicitation", ...asked },
+      { kind: "cancel", reason: "enough" },
+    );
+    await run(target);
+    expect(target.log.find((entry) => entry.kind === "decision_settled")).toMatchObject({
+      decision_id: "perm_1",
+      by: "cancel",
+    });
+    expect(outputs(target)).toEqual(["error: cancelled while it ran: enough"]);
+  });
+
   test("a cancel of the run ends it, too", async () => {
     const target = start(asking(askOnce));
     const stop = new AbortController();

@@ -51,18 +51,21 @@ describe("listing", () => {
     expect(find("echo")?.timeoutMs?.({})).toBe(7000);
   });
 
-  test("a server that is broken or cannot be reached costs its own tools and a line for the operator", async () => {
-    const { mcp, observed } = lab([
-      { name: "gone", url: "http://127.0.0.1:1/mcp" },
-      { name: "ill", url: `${server.url}/broken` },
-      at("/json"),
-    ]);
+  test("a server that is broken, silent or cannot be reached costs its own tools and a line for the operator", async () => {
+    const { mcp, observed } = lab(
+      [
+        { name: "gone", url: "http://127.0.0.1:1/mcp" },
+        { name: "ill", url: `${server.url}/broken` },
+        { name: "mute", url: `${server.url}/silent` },
+        at("/json"),
+      ],
+      { listMs: 500 },
+    );
     const tools = await mcp.tools("run_1");
     expect(tools).toHaveLength(MCP_TOOLS.length);
-    expect(observed.map(({ name, data }) => [name, data.server])).toEqual([
-      ["mcp_server_unavailable", "gone"],
-      ["mcp_server_unavailable", "ill"],
-    ]);
+    expect(observed.map(({ name }) => name)).toEqual(Array(3).fill("mcp_server_unavailable"));
+    const told = Object.fromEntries(observed.map(({ data }) => [data.server, data]));
+    expect(told).toMatchObject({ gone: { timed_out: false }, ill: { status: 500 }, mute: { timed_out: true } });
   });
 
   test("a list holds all through its run, is asked for anew when it is old, and so when the configuration changes", async () => {
@@ -208,6 +211,21 @@ describe("questions of a server", () => {
         ],
       },
     ]);
+  });
+
+  test("on the session's own stream are heard while several calls run, and where the stream is not free at once", async () => {
+    const tools = await lab([at("/sse")]).mcp.tools("run_1");
+    const streams = () => server.seen.filter(({ verb }) => verb === "GET").length;
+    const before = streams();
+    const elicit: ToolContext["elicit"] = async () => answer;
+    const ask = () => use(tools, "mcp__lab__ask_aside", {}, { elicit });
+    const outcomes = await Promise.all([ask(), ask(), use(tools, "mcp__lab__echo", { text: "x" })]);
+    expect(outcomes.map(({ isError }) => isError)).toEqual([false, false, false]);
+    expect(outcomes[1]?.content).toContain("Ada");
+    expect(streams() - before).toBe(1);
+    server.busy = 1;
+    expect((await ask()).content).toContain("Ada");
+    expect(streams() - before).toBeGreaterThanOrEqual(3);
   });
 
   test("are declined at once where nobody can be asked", async () => {
