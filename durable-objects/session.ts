@@ -127,7 +127,7 @@ export class Session extends DurableObject<Bindings> {
       journal: this.#journal,
       driver: this.#driver,
       redactor: () => this.#redactor(),
-      tool: async (name) => (await this.#equipped(undefined)).tools.get(name),
+      tool: async (name) => this.#deployment().tools.get(name) ?? (await this.#mcp()?.knownTool(name)),
       queueMs: this.#config.QUEUE_TIMEOUT_SECONDS * 1000,
     });
     this.#streams = new SessionStreams({
@@ -458,12 +458,10 @@ export class Session extends DurableObject<Bindings> {
     return this.#mcpMade.mcp;
   }
 
-  /** The deployment with the tools of its MCP servers: those of a run, or without one those that were listed last. */
-  async #equipped(runId: string | undefined): Promise<Deployment> {
+  /** The deployment with the tools of its MCP servers, as a run has them. */
+  async #equipped(runId: string): Promise<Deployment> {
     const mcp = this.#mcp();
-    if (!mcp) return this.#deployment();
-    const tools = runId === undefined ? await mcp.knownTools() : await mcp.tools(runId);
-    return withMcpTools(this.#deployment(), tools);
+    return mcp ? withMcpTools(this.#deployment(), await mcp.tools(runId)) : this.#deployment();
   }
 
   #sandbox(): Sandbox {

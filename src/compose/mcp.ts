@@ -25,19 +25,29 @@ function observe(name: string, data: Readonly<Record<string, string | number | b
   console.log(JSON.stringify({ event: name, ...data }));
 }
 
+/** UTF-16 units; a row takes 2 MB, and a unit is at most three bytes. */
+const MAX_STATE = 600_000;
+
 /** State in an object's storage, so that a run goes on with the tools it began with when the object was unloaded. */
 export function createObjectMcpStore(storage: DurableObjectStorage): McpStore {
   let known: McpState | undefined;
   return {
     load() {
-      known ??= McpState.safeParse(storage.kv.get("mcp")).data;
+      known ??= read(storage.kv.get<string>("mcp"));
       return known;
     },
     save(state) {
       known = state;
-      storage.kv.put("mcp", state);
+      const text = JSON.stringify(state);
+      // Too long for a row: then only this life of the object knows it.
+      if (text.length <= MAX_STATE) storage.kv.put("mcp", text);
+      else storage.kv.delete("mcp");
     },
   };
+}
+
+function read(text: string | undefined): McpState | undefined {
+  return text === undefined ? undefined : McpState.safeParse(JSON.parse(text)).data;
 }
 
 /** The deployment with the servers' tools after its own; one whose name is taken is left out. */

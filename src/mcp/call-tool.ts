@@ -12,6 +12,8 @@ import type { SessionStream } from "./session-stream.ts";
 
 /** The engine limits the call; the library's own timer would run while a person is asked. The longest a timer can be. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
+/** A server may tell its progress as often as it likes; each time is an event that is stored. */
+const PROGRESS_MS = 100;
 
 export type CallParts = {
   readonly server: McpServer;
@@ -19,6 +21,8 @@ export type CallParts = {
   /** Names one call; never given twice. */
   readonly newTag: () => string;
   readonly handshakeMs: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Shared by all calls of the session. */
   readonly stream: SessionStream;
   /** The session calls are made in; undefined: there is none yet. */
@@ -63,7 +67,7 @@ async function once(
   input: Readonly<Record<string, unknown>>,
   context: ToolContext,
   known: McpHandle,
-  { server, send, newTag, handshakeMs, stream }: CallParts,
+  { server, send, newTag, handshakeMs, stream, now }: CallParts,
 ): Promise<ToolOutcome> {
   const { signal } = context;
   const elicit: DialOptions["elicit"] = async (request, withdrawn) => {
@@ -71,6 +75,12 @@ async function once(
     if (!question || !context.elicit) return { action: "decline" };
     const { action, content } = await context.elicit(question, withdrawn);
     return action === "accept" ? { action, content: content ?? {} } : { action };
+  };
+  let told = Number.NEGATIVE_INFINITY;
+  const onprogress = (progress: Progress): void => {
+    if (now() - told < PROGRESS_MS) return;
+    told = now();
+    context.progress(fraction(progress), progress.message ?? "");
   };
   const leave = await stream.join(known, elicit);
   const link = await dial(server, known, { send, signal, timeoutMs: handshakeMs, tag: newTag(), elicit });
@@ -80,7 +90,7 @@ async function once(
       {
         signal,
         timeout: NO_LIMIT_MS,
-        onprogress: (progress) => context.progress(fraction(progress), progress.message ?? ""),
+        onprogress,
         // From it the library knows which arguments go into headers as well.
         toolDefinition: { name: tool.name, inputSchema: { ...tool.schema, type: "object" } },
       },

@@ -51,8 +51,8 @@ export type Mcp = {
    * broken, costs its own tools and a line for the operator. Never throws.
    */
   tools(run: string): Promise<readonly Tool[]>;
-  /** The tools as they were listed last; empty when they never were. Asks no server. */
-  knownTools(): Promise<readonly Tool[]>;
+  /** A tool of the list as it was last; asks no server. */
+  knownTool(name: string): Promise<Tool | undefined>;
   /** Ends the sessions at the servers. Never throws. */
   close(): Promise<void>;
 };
@@ -91,7 +91,7 @@ export function createMcp(options: McpOptions): Mcp {
       const stream = streams.get(server.name);
       if (!stream) return [];
       const parts = {
-        ...{ server, stream, send, newTag, handshakeMs: listMs },
+        ...{ server, stream, send, newTag, now, handshakeMs: listMs },
         handle: () => load()?.servers[server.name]?.handle,
         opened: (handle: McpHandle) => learn(server.name, handle),
       };
@@ -116,7 +116,7 @@ export function createMcp(options: McpOptions): Mcp {
       store.save(next);
       return made(next);
     },
-    knownTools: () => made(load()),
+    knownTool: async (name) => (await made(load())).find((tool) => tool.name === name),
     async close() {
       const state = load();
       if (!state) return;

@@ -14,9 +14,13 @@ export async function createInputCheck(): Promise<InputCheck> {
   const { CfWorkerJsonSchemaValidator } = await loadValidator();
   const library = new CfWorkerJsonSchemaValidator();
   return (schema) => {
-    const check = attempt(() => library.getValidator(withoutPatterns(schema)));
+    // Made when it is needed: most tools of a list are never called.
+    const make = (): ReturnType<typeof library.getValidator> | undefined =>
+      attempt(() => library.getValidator(withoutPatterns(schema)));
+    let made: { readonly check: ReturnType<typeof make> } | undefined;
     return z.record(z.string(), z.unknown()).superRefine((value, context) => {
-      const answer = attempt(() => check?.(value));
+      made ??= { check: make() };
+      const answer = attempt(() => made?.check?.(value));
       if (answer && !answer.valid) context.addIssue({ code: "custom", message: answer.errorMessage.slice(0, 500) });
     });
   };

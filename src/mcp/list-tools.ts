@@ -6,6 +6,8 @@ const MAX_TOOLS = 256;
 const MAX_PAGES = 64;
 const MAX_DESCRIPTION = 8_192;
 const MAX_SCHEMA = 65_536;
+/** What reads schemas is recursive. */
+const MAX_DEPTH = 32;
 
 /** A tool as its server lists it. */
 export const ListedTool = z.object({
@@ -32,7 +34,7 @@ export async function listTools(
       { signal: options.signal, timeout: options.timeoutMs },
     );
     for (const tool of answer.tools) {
-      const fits = tools.length < MAX_TOOLS && JSON.stringify(tool.inputSchema).length <= MAX_SCHEMA;
+      const fits = tools.length < MAX_TOOLS && isModest(tool.inputSchema);
       if (!fits) left++;
       else
         tools.push({
@@ -47,4 +49,13 @@ export async function listTools(
   }
   // One order whatever the server's, so that a provider's cache of the prompt holds.
   return { tools: tools.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)), left };
+}
+
+function isModest(schema: unknown): boolean {
+  return isShallow(schema, MAX_DEPTH) && JSON.stringify(schema).length <= MAX_SCHEMA;
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
 }

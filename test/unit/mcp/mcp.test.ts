@@ -68,6 +68,23 @@ describe("listing", () => {
     expect(told).toMatchObject({ gone: { timed_out: false }, ill: { status: 500 }, mute: { timed_out: true } });
   });
 
+  test("schemas that are too large or too deep are left out, and the operator is told", async () => {
+    let deep: Record<string, unknown> = { type: "string" };
+    for (let i = 0; i < 40; i++) deep = { type: "array", items: deep };
+    const extra = [
+      { name: "deep", inputSchema: { type: "object", properties: { deep } } },
+      { name: "large", inputSchema: { type: "object", description: "x".repeat(70_000) } },
+    ];
+    MCP_TOOLS.push(...(extra as unknown as typeof MCP_TOOLS));
+    try {
+      const { mcp, observed } = lab([at("/json")]);
+      expect(await mcp.tools("run_1")).toHaveLength(MCP_TOOLS.length - 2);
+      expect(observed).toEqual([{ name: "mcp_tools_left_out", data: { server: "lab", count: 2 } }]);
+    } finally {
+      MCP_TOOLS.length -= 2;
+    }
+  });
+
   test("a list holds all through its run, is asked for anew when it is old, and so when the configuration changes", async () => {
     const { mcp, clock, store } = lab([at("/json")]);
     const lists = () => server.seen.filter(({ body }) => body?.method === "tools/list").length;
