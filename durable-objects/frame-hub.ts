@@ -3,12 +3,15 @@ import { SOCKET_DONE, SOCKET_GONE } from "../src/contract/sessions.ts";
 /** What a socket follows; kept with the socket while the object is unloaded. */
 type Attachment = { readonly run: string | null };
 
-/** Pause between two messages of a burst, milliseconds: one message then carries all frames that came meanwhile. */
-const BURST_MS = 10;
+/**
+ * Pauses between the messages of a burst, milliseconds: one message then carries all frames that came meanwhile. They grow
+ * while the burst lasts, so that a turn's first delta does not wait because its `turn_start` has just left.
+ */
+const BURST_MS = { first: 1, longest: 10 };
 
 /**
  * The sockets of a session and what is on its way to them. The first frame after a pause leaves at once; in a burst frames
- * are gathered for ~10 ms (performance: each message that crosses costs more than the frames in it).
+ * are gathered for up to 10 ms (performance: each message that crosses costs more than the frames in it).
  */
 export class FrameHub {
   readonly #ctx: DurableObjectState;
@@ -31,10 +34,7 @@ export class FrameHub {
     else this.#waiting.push({ runId, text });
     if (this.#timer !== null) return;
     this.#send();
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#send();
-    }, BURST_MS);
+    this.#gather(BURST_MS.first);
   }
 
   /** Sends what waits now: before the object may be unloaded, and before a socket joins. */
@@ -56,6 +56,15 @@ export class FrameHub {
   endAll(): void {
     this.flush();
     for (const socket of this.#ctx.getWebSockets()) close(socket, SOCKET_GONE, "session deleted");
+  }
+
+  #gather(ms: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#waiting.length === 0) return;
+      this.#send();
+      this.#gather(Math.min(2 * ms, BURST_MS.longest));
+    }, ms);
   }
 
   #send(): void {

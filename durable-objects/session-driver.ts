@@ -216,7 +216,9 @@ export class SessionDriver {
   }
 
   #take(runId: string, output: Output): void {
-    if (output.kind === "live") this.#ports.journal.live(runId, output.events);
-    else this.#commit(runId, output);
+    const { journal } = this.#ports;
+    if (output.kind === "live") journal.live(runId, output.events);
+    else if (output.entries.length > 0 || output.audit.length > 0) this.#commit(runId, output);
+    else journal.announce(runId, output.events);
   }
 }

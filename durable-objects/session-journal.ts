@@ -1,4 +1,4 @@
-import { isTerminal, type LiveEvent } from "../src/contract/events.ts";
+import { type EngineEvent, isTerminal, type LiveEvent } from "../src/contract/events.ts";
 import type { Commit } from "../src/contract/journal.ts";
 import type { Entry } from "../src/contract/log.ts";
 import type { SessionFold } from "../src/engine/log/fold.ts";
@@ -12,12 +12,17 @@ import type { SessionStore } from "./session-store.ts";
 /** Deltas are stored when so much waits, or so long after the first. */
 const DELTA_CHARACTERS = 4_096;
 const DELTA_MS = 250;
+/** How long a closed block may wait for the rest of its reply; a commit less is a disk write less. */
+const HOLD_MS = 10;
 const SEQUENCE_BLOCK = 256;
 /** Frames of a replay that travel in one message. */
 const REPLAY_CHARACTERS = 256 * 1024;
 
 /** Where a message of the fold came from; the n-th place is the n-th message's. */
 export type MessagePlace = { readonly runId: string; readonly at: number };
+
+/** Events that are shown as soon as they are stored. */
+type Held = { readonly runId: string; readonly rows: readonly EventRow[]; readonly frames: string };
 
 type State = { readonly tree: SessionTree; readonly sequence: Sequence; readonly places: MessagePlace[] };
 
@@ -32,6 +37,7 @@ export class SessionJournal {
   readonly #now: () => number;
   #state: State | undefined;
   readonly #deltas = new DeltaBuffer();
+  #held: Held | undefined;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(store: SessionStore, hub: FrameHub, root: () => string, now: () => number) {
@@ -62,32 +68,21 @@ export class SessionJournal {
 
   commit(runId: string, { entries, events, audit }: Pick<Commit, "entries" | "events" | "audit">): void {
     const state = this.#load();
-    const { sequence } = state;
     const at = this.#now();
-    const waiting = this.#deltas.drain();
-    let frames = "";
+    const waiting = this.#takeWaiting(runId);
+    let frames = waiting.frames;
     try {
       this.#store.transaction(() => {
-        const rows: EventRow[] = events.map((event) => {
-          const row = {
-            seq: sequence.take(),
-            runId,
-            type: event.type,
-            data: eventData(event, runId),
-            pieces: undefined,
-          };
-          frames += encodeFrame(row.seq, row.type, row.data);
-          return row;
-        });
-        this.#store.addEvents(waiting);
+        const made = this.#numbered(runId, events);
+        frames += made.frames;
+        this.#store.addEvents(waiting.rows);
         this.#store.append(runId, entries, at);
-        this.#store.addEvents(rows);
+        this.#store.addEvents(made.rows);
         this.#store.addAudit(audit);
       });
     } catch (error) {
       // Nothing was stored: what memory believes is worth nothing any more.
       this.#state = undefined;
-      this.#store.forgetLogSeq();
       throw error;
     }
     for (const entry of entries) append(state, entry, { runId, at });
@@ -95,7 +90,16 @@ export class SessionJournal {
     if (events.some(isTerminal)) this.#hub.endRun(runId);
   }
 
+  /** Events nothing in the log hangs on, such as a block that closed: stored, then shown, with what follows at the latest. */
+  announce(runId: string, events: readonly EngineEvent[]): void {
+    const waiting = this.#takeWaiting(runId);
+    const made = this.#numbered(runId, events);
+    this.#held = { runId, rows: [...waiting.rows, ...made.rows], frames: waiting.frames + made.frames };
+    this.#timer = setTimeout(() => this.#storeWaiting(), HOLD_MS);
+  }
+
   live(runId: string, events: readonly LiveEvent[]): void {
+    if (this.#held) this.#storeWaiting();
     const { sequence } = this.#load();
     let frames = "";
     for (const event of events) {
@@ -104,13 +108,13 @@ export class SessionJournal {
       frames += encodeFrame(seq, event.type, eventData(event, runId));
     }
     this.#hub.push(runId, frames);
-    if (this.#deltas.length >= DELTA_CHARACTERS) this.#storeDeltas();
-    else this.#timer ??= setTimeout(() => this.#storeDeltas(), DELTA_MS);
+    if (this.#deltas.length >= DELTA_CHARACTERS) this.#storeWaiting();
+    else this.#timer ??= setTimeout(() => this.#storeWaiting(), DELTA_MS);
   }
 
   /** Stores and sends what waits. */
   flush(): void {
-    this.#storeDeltas();
+    this.#storeWaiting();
     this.#hub.flush();
   }
 
@@ -134,11 +138,9 @@ export class SessionJournal {
 
   /** The session was deleted: memory of it, too. */
   reset(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#deltas.drain();
+    this.#drain();
     this.#state = undefined;
-    this.#store.forgetLogSeq();
+    this.#store.forget();
   }
 
   /** Places of the fold's messages, oldest first. */
@@ -146,11 +148,37 @@ export class SessionJournal {
     return this.#load().places;
   }
 
-  #storeDeltas(): void {
+  /** Events with their numbers, as rows and as frames. */
+  #numbered(runId: string, events: readonly EngineEvent[]): Pick<Held, "rows" | "frames"> {
+    const { sequence } = this.#load();
+    let frames = "";
+    const rows = events.map((event): EventRow => {
+      const row = { seq: sequence.take(), runId, type: event.type, data: eventData(event, runId), pieces: undefined };
+      frames += encodeFrame(row.seq, row.type, row.data);
+      return row;
+    });
+    return { rows, frames };
+  }
+
+  /** What waits, for a write of this run that is about to be made; what another run left is written by itself. */
+  #takeWaiting(runId: string): Pick<Held, "rows" | "frames"> {
+    if (this.#held && this.#held.runId !== runId) this.#storeWaiting();
+    return this.#drain();
+  }
+
+  #drain(): Pick<Held, "rows" | "frames"> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const rows = this.#deltas.drain();
+    const { rows = [], frames = "" } = this.#held ?? {};
+    this.#held = undefined;
+    return { rows: [...rows, ...this.#deltas.drain()], frames };
+  }
+
+  #storeWaiting(): void {
+    const runId = this.#held?.runId;
+    const { rows, frames } = this.#drain();
     if (rows.length > 0) this.#store.transaction(() => this.#store.addEvents(rows));
+    if (runId !== undefined) this.#hub.push(runId, frames);
   }
 
   #load(): State {

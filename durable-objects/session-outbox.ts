@@ -16,6 +16,8 @@ export type OutboxPorts = {
   readonly directory: SessionDirectory;
   messageCount(): number;
   hold(work: Promise<unknown>): void;
+  /** What `nudge` has begun is over, delivered or not. */
+  tried(): void;
 };
 
 /**
@@ -42,7 +44,7 @@ export class SessionOutbox {
     if (!this.waiting) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
-      this.#ports.hold(this.flush());
+      this.#ports.hold(this.flush().then(() => this.#ports.tried()));
     }, FLUSH_MS);
   }
 

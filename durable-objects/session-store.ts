@@ -25,6 +25,9 @@ export class SessionStore {
   readonly #storage: DurableObjectStorage;
   readonly #sql: SqlStorage;
   readonly #texts: LongTexts;
+  /** What is asked for all the time is read once; `forget` where the rows may have changed behind it. */
+  #known: SessionMeta | undefined;
+  #lastLogSeq: number | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -35,13 +38,27 @@ export class SessionStore {
 
   /** All of `work` or nothing of it. */
   transaction<T>(work: () => T): T {
-    return this.#storage.transactionSync(work);
+    try {
+      return this.#storage.transactionSync(work);
+    } catch (error) {
+      // Nothing was stored: what memory believes is worth nothing any more.
+      this.forget();
+      throw error;
+    }
+  }
+
+  /** The rows were deleted, rolled back, or written by somebody else: they are read anew when they are needed. */
+  forget(): void {
+    this.#known = undefined;
+    this.#lastLogSeq = undefined;
   }
 
   meta(): SessionMeta | undefined {
+    if (this.#known) return this.#known;
     if (!hasSessionTables(this.#sql)) return undefined;
     const text = this.#getMeta("session");
-    return text === undefined ? undefined : (JSON.parse(text) as SessionMeta);
+    this.#known = text === undefined ? undefined : (JSON.parse(text) as SessionMeta);
+    return this.#known;
   }
 
   create(meta: SessionMeta): void {
@@ -126,15 +143,21 @@ export class SessionStore {
     }
   }
 
-  #lastLogSeq: number | undefined;
+  /** Whether nothing is to be done, told by the last row: for a look that need not read the whole log. */
+  isAtRest(): boolean {
+    const rows = this.#sql.exec<{ kind: string; body: string | null }>(
+      "SELECT kind, body FROM log ORDER BY seq DESC LIMIT 1",
+    );
+    const last = rows.toArray()[0];
+    if (!last) return this.queueLength() === 0;
+    if (last.kind !== "run_ended" || last.body === null || this.queueLength() > 0) return false;
+    const entry = Entry.parse(JSON.parse(last.body));
+    return entry.kind === "run_ended" && entry.agent === undefined;
+  }
+
   #nextLogSeq(): number {
     this.#lastLogSeq ??= this.#sql.exec<{ n: number }>("SELECT coalesce(max(seq), 0) AS n FROM log").one().n;
     return ++this.#lastLogSeq;
-  }
-
-  /** After a rolled-back transaction the next number is read from the table again. */
-  forgetLogSeq(): void {
-    this.#lastLogSeq = undefined;
   }
 
   addEvents(rows: readonly EventRow[]): void {
@@ -168,12 +191,25 @@ export class SessionStore {
     return Number(this.#getMeta("dropped") ?? 0);
   }
 
-  /** Keeps the newest `keep` event rows; gives the number of the last one dropped for good. */
+  /** Keeps the newest `keep` event rows. */
   dropEventsBut(keep: number): void {
-    const edge = this.#sql
-      .exec<{ seq: number }>("SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?", keep)
-      .toArray()[0]?.seq;
-    if (edge === undefined) return;
+    const rows = this.#sql.exec<{ seq: number }>("SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?", keep);
+    const edge = rows.toArray()[0]?.seq;
+    if (edge !== undefined) this.#dropEvents(edge);
+  }
+
+  /** Drops the events of runs that have written nothing since; `than` in milliseconds since the epoch. */
+  dropEventsOlder(than: number): void {
+    const { edge } = this.#sql
+      .exec<{ edge: number | null }>(
+        "SELECT max(seq) AS edge FROM events WHERE run_id IN (SELECT run_id FROM log GROUP BY run_id HAVING max(at) < ?)",
+        than,
+      )
+      .one();
+    if (edge !== null) this.#dropEvents(edge);
+  }
+
+  #dropEvents(edge: number): void {
     this.#sql.exec(
       "DELETE FROM texts WHERE owner IN (SELECT 'event:' || seq FROM events WHERE seq <= ? AND body IS NULL)",
       edge,

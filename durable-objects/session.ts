@@ -1,4 +1,3 @@
-import { DurableObject } from "cloudflare:workers";
 import { type Bindings, readConfig } from "../src/compose/bindings.ts";
 import { type Deployment, sharedDeployment } from "../src/compose/deployment.ts";
 import { composeEngine } from "../src/compose/engine.ts";
@@ -7,7 +6,7 @@ import { composeMcp, createObjectMcpStore, withMcpTools } from "../src/compose/m
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
 import { composeWorkspace, prepareWorkspace, type Workspace } from "../src/compose/sandbox.ts";
 import { composeRedactor } from "../src/compose/secrets.ts";
-import type { AuditEntry, AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
+import type { AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
 import type { Credentials } from "../src/contract/credentials.ts";
 import type { RunConfig, RunPlan } from "../src/contract/log.ts";
@@ -30,9 +29,11 @@ import type {
 } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
 import type { Mcp } from "../src/mcp/index.ts";
+import { BookObject } from "./book-object.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
+import { SessionAlarm } from "./session-alarm.ts";
 import { SessionAnswers } from "./session-answers.ts";
 import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
@@ -53,12 +54,11 @@ import { SessionOutbox } from "./session-outbox.ts";
 import { SessionQueries } from "./session-queries.ts";
 import { SessionStore } from "./session-store.ts";
 import { SessionStreams } from "./session-streams.ts";
-import { TenantBook } from "./tenant-book.ts";
 
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
 /** What the outbox could not deliver is tried again after this time. */
-const OUTBOX_RETRY_MS = 10_000;
+const OUTBOX_RETRY_MS = 20_000;
 
 export type StartRequest = {
   readonly plan: RunPlan;
@@ -76,7 +76,7 @@ export type Started = { readonly cursor: number; readonly runId: string };
  * One session: a thin shell around the journal and the driver. Decides purely, writes, then acts; holds nothing while a
  * question waits, so it may be unloaded at any time (architecture, ideas 1 and 2).
  */
-export class Session extends DurableObject<Bindings> {
+export class Session extends BookObject {
   readonly #config: Config;
   readonly #store: SessionStore;
   readonly #hub: FrameHub;
@@ -87,6 +87,7 @@ export class Session extends DurableObject<Bindings> {
   readonly #answers: SessionAnswers;
   #workspaceMade: Workspace | undefined;
   #mcpMade: { readonly mcp: Mcp | undefined } | undefined;
+  readonly #alarm: SessionAlarm;
   /** Being deleted: nothing new begins. */
   #removing = false;
   readonly #credentials: RunCredentials;
@@ -96,6 +97,7 @@ export class Session extends DurableObject<Bindings> {
     super(ctx, env);
     this.#config = readConfig(env);
     this.#store = new SessionStore(ctx.storage);
+    this.#alarm = new SessionAlarm(ctx.storage);
     this.#hub = new FrameHub(ctx);
     this.#journal = new SessionJournal(
       this.#store,
@@ -112,6 +114,7 @@ export class Session extends DurableObject<Bindings> {
       directory: composeDirectory(env) ?? createBookDirectory(env.SESSION),
       messageCount: () => this.#journal.fold.messages.length,
       hold: (work) => ctx.waitUntil(work),
+      tried: () => this.#schedule(),
     });
     this.#driver = new SessionDriver({
       journal: this.#journal,
@@ -171,7 +174,7 @@ export class Session extends DurableObject<Bindings> {
     this.#store.transaction(() => {
       this.#make(tenant, id, at, undefined, point.backend);
       for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
-      this.#store.forgetLogSeq();
+      this.#store.forget();
       const now = Date.now();
       this.#store.append("", closingEntries(this.#store.entries(), point, now), now);
     });
@@ -211,9 +214,11 @@ export class Session extends DurableObject<Bindings> {
       this.#hub.endAll();
       await this.#dropWorkspace();
       await this.#mcp()?.close();
-      await this.ctx.storage.deleteAlarm();
-      await this.ctx.storage.deleteAll();
+      await this.#alarm.remove();
+      const deleted = this.ctx.storage.deleteAll();
+      // At once: whoever asks meanwhile must not be told of a session that is gone.
       this.#journal.reset();
+      await deleted;
       this.#credentials.clear();
       this.#workspaceMade = undefined;
       this.#mcpMade = undefined;
@@ -348,6 +353,7 @@ export class Session extends DurableObject<Bindings> {
     const valid = this.checkCursor(after);
     if (!valid.ok) return Response.json(valid);
     this.#driver.ensure();
+    this.#dropOldEvents();
     return this.#streams.open(after, run);
   }
 
@@ -358,41 +364,18 @@ export class Session extends DurableObject<Bindings> {
 
   /** Heartbeat, deadlines and outbox behind one alarm. Never throws: a handler that does is dropped in the end. */
   override async alarm(): Promise<void> {
+    this.#alarm.wentOff();
     try {
       if (!this.#store.meta()) return;
-      this.#answers.expire();
-      this.#driver.ensure();
+      if (this.#driver.running || !this.#store.isAtRest()) {
+        this.#answers.expire();
+        this.#driver.ensure();
+      }
       await this.#outbox.flush();
     } catch (error) {
       console.error("session alarm failed", error instanceof Error ? error.stack : String(error));
     }
     this.#schedule();
-  }
-
-  // Beside sessions, a tenant has a book: an object of this class under a name no session can have.
-
-  bookPut(session: SessionInfo): void {
-    this.#book().put(session);
-  }
-
-  bookRemove(sessionId: string): void {
-    this.#book().remove(sessionId);
-  }
-
-  bookList(limit: number, after: { created_at: string; session_id: string } | undefined): Page<SessionInfo> {
-    return this.#book().list(limit, after);
-  }
-
-  bookAudit(entries: readonly AuditEntry[]): void {
-    this.#book().recordAudit(entries);
-  }
-
-  bookKey(repeat: Idempotency, sessionId: string): Answer<{ session_id: string }> {
-    return this.#book().claimKey(repeat.key, repeat.bodyDigest, sessionId, Date.now());
-  }
-
-  #book(): TenantBook {
-    return new TenantBook(this.ctx.storage.sql);
   }
 
   #make(
@@ -420,7 +403,9 @@ export class Session extends DurableObject<Bindings> {
 
   /** The new session is in the list before its maker is answered; a list that cannot be reached gets it later. */
   async #publish(): Promise<void> {
-    if (!(await this.#outbox.flush())) this.#schedule();
+    // Its row is owed from here on; and the alarm is there already when the first message comes.
+    this.#schedule();
+    await this.#outbox.flush();
   }
 
   #onChange(): void {
@@ -428,10 +413,17 @@ export class Session extends DurableObject<Bindings> {
     if (!this.#driver.running) {
       this.#store.setUnlisted(true);
       this.#store.dropEventsBut(this.#config.EVENTS_KEPT);
+      this.#dropOldEvents();
       this.#credentials.forgetAllBut(this.#journal.fold.run?.config.run_id);
     }
     this.#schedule();
     this.#outbox.nudge();
+  }
+
+  /** A run that waits for an answer may be older than what is kept of ended ones. */
+  #dropOldEvents(): void {
+    const seconds = this.#config.EVENTS_MAX_AGE_SECONDS;
+    if (seconds > 0 && !this.#driver.busy) this.#store.dropEventsOlder(Date.now() - seconds * 1000);
   }
 
   /** The one alarm stands at the earliest of: heartbeat of a running loop, deadline of a question, outbox retry. */
@@ -443,7 +435,7 @@ export class Session extends DurableObject<Bindings> {
     const queued = this.#store.oldestQueued();
     if (queued !== undefined) times.push(queued + this.#config.QUEUE_TIMEOUT_SECONDS * 1000);
     if (this.#outbox.waiting) times.push(now + OUTBOX_RETRY_MS);
-    if (times.length > 0) void this.ctx.storage.setAlarm(Math.max(now + 1, Math.min(...times)));
+    this.#alarm.set(times, now);
   }
 
   /** Asked for when a run needs it: a look-up or an alarm does not. */

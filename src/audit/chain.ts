@@ -20,7 +20,6 @@ export type AuditChain = {
 /**
  * The chain of a deployment: HMAC-SHA-256 under a key derived from its secret, so that nobody who can write to the
  * database can make entries or move a chain's end. Without a secret it is plain SHA-256 and says so in each digest.
- * Made anew for each use: a promise of one request must not be awaited in another (workerd).
  */
 export async function createAuditChain(secret: string | undefined): Promise<AuditChain> {
   const digest = secret === undefined || secret === "" ? plainDigest : await keyedDigest(secret);
@@ -45,14 +44,22 @@ async function plainDigest(text: string): Promise<string> {
 }
 
 async function keyedDigest(secret: string): Promise<(text: string) => Promise<string>> {
+  const key = derived?.secret === secret ? derived.key : await derive(secret);
+  derived = { secret, key };
+  return async (text) =>
+    `hmac-sha256:${toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text))))}`;
+}
+
+/** The deployment's key once it is there. Not its promise: workerd lets no request await what another has begun. */
+let derived: { readonly secret: string; readonly key: CryptoKey } | undefined;
+
+async function derive(secret: string): Promise<CryptoKey> {
   const master = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, ["deriveKey"]);
-  const key = await crypto.subtle.deriveKey(
+  return crypto.subtle.deriveKey(
     { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: encoder.encode("flyto audit chain v1") },
     master,
     { name: "HMAC", hash: "SHA-256", length: 256 },
     false,
     ["sign"],
   );
-  return async (text) =>
-    `hmac-sha256:${toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(text))))}`;
 }

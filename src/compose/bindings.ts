@@ -15,8 +15,17 @@ export type Bindings = {
   readonly [name: string]: unknown;
 };
 
+/** Every object of an isolate is made with the same bindings, and asks. */
+const read = new WeakMap<Bindings, Config>();
+
 /** The deployment's settings; a wrong one is named, and nothing starts with it. */
 export function readConfig(env: Bindings): Config {
+  const config = read.get(env) ?? parseConfig(env);
+  read.set(env, config);
+  return config;
+}
+
+function parseConfig(env: Bindings): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
   const parsed = Config.safeParse(set);
   if (parsed.success) return parsed.data;

@@ -76,6 +76,8 @@ export const Config = z.object({
   RUN_MAX_RESTARTS: integer(5),
   /** Event rows a session keeps for clients that come back; older ones are answered with a snapshot. */
   EVENTS_KEPT: integer(100_000, 1),
+  /** How long a session keeps the events of a run after its end, seconds; 0: as long as the session. */
+  EVENTS_MAX_AGE_SECONDS: number(0),
   ENCRYPTION_KEY: text,
   DEFAULT_PROVIDER: text,
   DEFAULT_MODEL: text,

@@ -9,6 +9,7 @@ export type Redactor = {
   /** False when nothing is registered: every function then hands its argument back. */
   readonly active: boolean;
   redact(text: string): string;
+  /** The same object where nothing had to change. */
   redactJson<T>(value: T): T;
   createStream(): StreamRedactor;
 };

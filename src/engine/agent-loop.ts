@@ -84,6 +84,7 @@ export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): A
 async function* modelTurn(turn: number, again: boolean, agent: Agent): AsyncGenerator<Output, AgentEnd | undefined> {
   const { fold, signal } = agent;
   const repairs = fold.newRepairs;
+  let compaction = fold.lastCompaction;
   let prompted = yield* composePrompt(agent);
   const full = yield* makeRoom(prompted);
   if (full) return { kind: "failed", failure: full };
@@ -95,7 +96,9 @@ async function* modelTurn(turn: number, again: boolean, agent: Agent): AsyncGene
     const run = fold.run;
     if (!run) return undefined;
     // Sections that are computed anew after a compaction are so by now.
-    prompted = yield* composePrompt({ ...agent, run });
+    if (fold.lastCompaction === compaction) prompted = { ...prompted, run };
+    else prompted = yield* composePrompt({ ...agent, run });
+    compaction = fold.lastCompaction;
     const end = yield* sample(prompted);
     if (end.kind === "answered") {
       noteCost(agent);

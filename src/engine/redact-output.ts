@@ -100,7 +100,7 @@ function redactEntry(entry: Entry, redactor: Redactor): Entry {
   const content = entry.content.flatMap((block) => {
     const { provider_metadata, ...rest } = block;
     const clean = redactor.redactJson(rest);
-    const same = JSON.stringify(clean) === JSON.stringify(rest);
+    const same = clean === rest; // told by identity, so that no long block is written out twice
     if (block.type === "thinking" && !same) return [];
     return [same ? block : { ...clean, ...(provider_metadata ? { provider_metadata } : {}) }];
   });

@@ -29,7 +29,7 @@ export type PathVerdict = {
 /** PATH_MAX of Linux. */
 const MAX_PATH_BYTES = 4096;
 /** Control characters, and those that make a name look like another one. */
-const MISLEADING = /[\x00-\x1f\x7f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
+const MISLEADING = /[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u206f\ufeff]/;
 const SEVERITY = { inside: 0, protected: 1, outside: 2, invalid: 3 } as const;
 
 /**
@@ -85,6 +85,8 @@ function invalidReason(path: string): string | undefined {
   if (new TextEncoder().encode(path).length > MAX_PATH_BYTES) return "the path is longer than 4,096 bytes";
   if (path.includes("\\")) return "the path has a backslash; use / between folders";
   if (MISLEADING.test(path)) return "the path has control or direction characters";
+  // Half a pair has no bytes of its own: two such names are one file.
+  if (!path.isWellFormed()) return "the path is not whole Unicode text";
   return undefined;
 }
 

@@ -65,6 +65,7 @@ const CREDENTIAL_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".azure", ".kube",
 
 const CREDENTIAL_FILES = new Set([
   ".env",
+  ".envrc",
   ".npmrc",
   ".pypirc",
   ".pgpass",
@@ -90,10 +91,10 @@ const CREDENTIAL_FILES = new Set([
   "kubeconfig",
 ]);
 
-const CREDENTIAL_ENDINGS = /\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)$/;
-const ENV_FILE = /^\.(env|dev\.vars)(\..+)?$/;
+const CREDENTIAL_ENDINGS = /\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|env)$/;
+const ENV_FILE = /^\.(env|dev\.vars)(~|\..+)?$/;
 /** Templates of an environment file hold names, not values. */
-const ENV_TEMPLATE = /^\.env\.(example|sample|template|dist|defaults)$/;
+const ENV_TEMPLATE = /^(\.env\.)?(example|sample|template|dist|defaults)(\.env)?$/;
 
 /** True when a path names a credential file, by the name alone. */
 export function isCredentialPath(segments: readonly string[]): boolean {

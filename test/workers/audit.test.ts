@@ -244,7 +244,8 @@ describe("without a database", () => {
         remove: async () => {},
         list: async () => ({ data: [], next_cursor: null }),
       };
-      const ports = { store, directory, audit: undefined, secret: undefined, messageCount: () => 0, hold: () => {} };
+      const idle = { messageCount: () => 0, hold: () => {}, tried: () => {} };
+      const ports = { store, directory, audit: undefined, secret: undefined, ...idle };
       const outbox = new SessionOutbox(ports);
       const entry = {
         ...{ session_id: "own", turn_number: 1, timestamp: "2026-11-01T00:00:00.000Z", operation: "read" as const },

@@ -22,6 +22,7 @@ function hosted(deps: EngineDeps, onCommit: (commit: Pick<Commit, "entries">, dr
     },
     settle: () => undefined,
     live: (_: string, live: readonly EngineEvent[]) => void events.push(...live),
+    announce: (_: string, closed: readonly EngineEvent[]) => void events.push(...closed),
     commit(_: string, commit: Commit) {
       onCommit(commit, driver);
       events.push(...commit.events);

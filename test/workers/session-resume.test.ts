@@ -1,6 +1,7 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { SessionStore } from "../../durable-objects/session-store.ts";
 import { folded } from "../support/folded.ts";
 import type { Reply } from "../support/scripted-upstream.ts";
 import { SseReader } from "../support/sse-client.ts";
@@ -77,6 +78,23 @@ describe("resume", () => {
     await (await send("old", "old", { prompt: "again" })).toEnd();
     await viewer.until("done");
     expect(viewer.seen[1]?.type).toBe("turn_start");
+    await viewer.cancel();
+  });
+
+  test("events of runs that ended before a time are dropped, those of later ones are kept", async () => {
+    // spec: E-30
+    await script("aged", [anthropicTurn({ text: "one" }), anthropicTurn({ text: "two" })]);
+    await createSession("aged");
+    const first = await send("aged", "aged", { prompt: "hi" });
+    await first.toEnd();
+    const between = Date.now() + 1;
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(between));
+    const second = await send("aged", "aged", { prompt: "again" });
+    await second.toEnd();
+    await runInDurableObject(objectOf("aged"), (_, { storage }) => new SessionStore(storage).dropEventsOlder(between));
+    const viewer = new SseReader(await events("aged", "1"));
+    await viewer.until("done");
+    expect(viewer.types()).toEqual(["reset", ...second.types()]);
     await viewer.cancel();
   });
 });

@@ -2,6 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { EngineEvent } from "../../src/contract/events.ts";
+import { SseReader } from "../support/sse-client.ts";
 import { anthropicTurn, chatTurn } from "../support/wires.ts";
 import { call, createSession, objectOf, post, script, seen, send } from "./support/client.ts";
 
@@ -249,6 +250,22 @@ describe("busy, cancel, delete", () => {
     expect(first.seen.at(-1)?.type).toBe("done");
     expect(second.types()).toEqual(["queued", "turn_start", "text_delta", "text", "turn_end", "done"]);
     expect(new Set(first.seen.map((e) => e.data.run_id)).size).toBe(1);
+  });
+
+  test("a closed block is shown, and can be replayed, though its reply goes on", async () => {
+    // spec: E-2 E-30
+    const whole = anthropicTurn({ text: "so far" });
+    const closed = whole.chunks.findIndex((chunk) => chunk.includes("content_block_stop")) + 1;
+    await script("closed", [{ chunks: whole.chunks.slice(0, closed), end: "stall" }]);
+    await createSession("closed");
+    const stream = await send("closed", "closed", { prompt: "go" });
+    await stream.until("text");
+    const again = new SseReader(await call("/v1/sessions/closed/events?after=0"));
+    await again.until("text");
+    expect(again.seen.at(-1)?.id).toBe(stream.seen.at(-1)?.id);
+    await post("/v1/sessions/closed/cancel", {});
+    await stream.toEnd();
+    expect(stream.types()).toEqual(["turn_start", "text_delta", "text", "done"]);
   });
 
   test("cancel stops the model call at once and ends the stream with done cancelled", async () => {

@@ -102,9 +102,8 @@ function judgeText(
 
   const script = parse(text);
   const walk: Walk = {
-    scope: { context, cwds, variables: collectVariables(script, context, MAX_NODES) },
+    scope: { context, cwds, variables: collectVariables(script, context, MAX_NODES), reads: new Set() },
     findings: [],
-    reads: new Set(),
     tainted: new Map(),
     carried: new Map(),
     argvs: [],
@@ -117,7 +116,7 @@ function judgeText(
       if (least !== undefined) walk.findings.push(least);
       const result = judgeText(inner, context, level + 1, walk.scope.cwds);
       walk.findings.push(...result.findings);
-      for (const path of result.reads) walk.reads.add(path);
+      for (const path of result.reads) walk.scope.reads.add(path);
       walk.argvs.push(...result.argvs);
       return result.traits ?? NO_TRAITS;
     },
@@ -128,5 +127,5 @@ function judgeText(
   }
   const traits = walkNode(walk, script);
   if (walk.commands === 0) walk.findings.push(ask("no command was found"));
-  return { findings: walk.findings, reads: [...walk.reads], argvs: walk.argvs, traits };
+  return { findings: walk.findings, reads: [...walk.scope.reads], argvs: walk.argvs, traits };
 }

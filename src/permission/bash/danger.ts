@@ -8,11 +8,12 @@ import { literalText } from "./words.ts";
 const PRIVILEGE =
   /^(sudo|sudoedit|su|doas|pkexec|runuser|run0|gosu|su-exec|chroot|nsenter|unshare|setcap|setpriv|capsh|machinectl|systemd-run|newgrp|sg)$/;
 const ACCOUNTS =
-  /^(useradd|userdel|usermod|groupadd|groupmod|groupdel|adduser|deluser|addgroup|passwd|chpasswd|gpasswd|visudo|vipw|vigr|chsh|dscl|kextload|insmod|modprobe|rmmod|kexec|setenforce|sysctl|mount|swapoff|swapon)$/;
+  /^(useradd|userdel|usermod|groupadd|groupmod|groupdel|adduser|deluser|addgroup|passwd|chpasswd|gpasswd|visudo|vipw|vigr|chsh|dscl|kextload|insmod|modprobe|rmmod|kexec|setenforce|sysctl|mount|umount|swapoff|swapon)$/;
 const DISKS =
   /^(mkfs(\..+)?|mke2fs|mkswap|mkntfs|fdisk|sfdisk|gdisk|cgdisk|sgdisk|cfdisk|parted|wipefs|blkdiscard|cryptsetup|lvremove|vgremove|pvremove|pvcreate|vgcreate|lvcreate|mdadm|zpool|badblocks|hdparm|nvme|diskutil|debugfs|tune2fs|fsck(\..+)?|e2fsck|resize2fs|losetup|format)$/;
 const STOPS = /^(shutdown|reboot|halt|poweroff|telinit|killall5)$/;
 const NETWORK_RULES = /^(iptables|ip6tables|nft|ufw|firewall-cmd|iptables-restore)$/;
+const NETWORK_TOOLS = /^(ip|ifconfig|route|nmcli|networksetup|tc|brctl|ethtool|iwconfig)$/;
 const START_UP = /^(crontab|at|batch|update-rc\.d|chkconfig|launchctl|rc-update|insserv)$/;
 /** Change every operand, or only the last one. */
 const WRITE_ALL =
@@ -56,6 +57,15 @@ export function dangerOf(name: string, args: readonly Arg[], scope: Scope): Find
   if (STOPS.test(name) || (name === "init" && texts.some((text) => /^[06]$/.test(text))))
     return deny(`${name} stops the machine`);
   if (NETWORK_RULES.test(name)) return deny(`${name} changes the firewall`);
+  if (NETWORK_TOOLS.test(name))
+    return texts.some((text) => /^(set|add|del(ete)?|flush|change|replace|append|up|down|modify|off|on)$/.test(text))
+      ? deny(`${name} changes the network`)
+      : askHigh(`${name} works on the network`);
+  if (
+    name === "mv" &&
+    operands.slice(0, -1).some((arg) => targets(arg, scope).some((path) => isCriticalTree(path, context)))
+  )
+    return deny("moves the root, a home folder, a system folder or a parent of the workspace away");
   if (START_UP.test(name))
     return texts[0] === "-l" ? askHigh(`${name} shows scheduled work`) : deny(`${name} schedules or starts programs`);
   if (name === "systemctl" || name === "service") return serviceDanger(texts);

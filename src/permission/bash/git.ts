@@ -1,68 +1,108 @@
+import { isCredentialPath } from "../../shared/protected-names.ts";
 import type { Arg, Scope } from "./model.ts";
 import { type OptionSpec, parseOptions } from "./options.ts";
 import { pathProblem } from "./scope.ts";
 import { literalText } from "./words.ts";
 
 type GitCommand = OptionSpec & {
+  /** Shows what files hold, so that a credential file among the operands is not for it. */
+  readonly shows?: boolean;
+  /** The word right behind the name must match: other words there are subcommands, or mean another one. */
+  readonly starts?: RegExp;
   /** Operands that would change something, by their number or their words. */
   readonly refuse?: (operands: readonly Arg[], options: ReadonlyMap<string, Arg | undefined>) => boolean;
 };
 
 const PRETTY =
-  "oneline pretty? format= abbrev? abbrev-commit no-abbrev-commit no-abbrev encoding= date= relative-date parents children left-right graph no-graph decorate? no-decorate decorate-refs= decorate-refs-exclude= source notes? no-notes color? no-color no-patch patch unified= raw patch-with-raw stat? numstat shortstat dirstat? summary name-only name-status minimal patience histogram diff-algorithm= word-diff? word-diff-regex= color-words? color-moved? no-renames find-renames? find-copies? check full-index binary diff-filter= pickaxe-all pickaxe-regex relative? no-relative text ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines inter-hunk-context= function-context exit-code quiet no-ext-diff no-textconv ignore-submodules? submodule? src-prefix= dst-prefix= no-prefix ita-invisible-in-index compact-summary indent-heuristic anchored= stat-width= stat-count= z";
+  "oneline pretty? format= abbrev? abbrev-commit no-abbrev-commit no-abbrev encoding= date= relative-date parents children left-right graph no-graph decorate? no-decorate decorate-refs= decorate-refs-exclude= source notes? no-notes color? no-color no-patch patch unified? raw patch-with-raw stat? numstat shortstat dirstat? summary name-only name-status minimal patience histogram diff-algorithm= word-diff? word-diff-regex= color-words? color-moved? no-renames find-renames? find-copies? check full-index binary diff-filter= pickaxe-all pickaxe-regex relative? no-relative text ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines inter-hunk-context= function-context exit-code quiet no-ext-diff no-textconv ignore-submodules? submodule? src-prefix= dst-prefix= no-prefix ita-invisible-in-index compact-summary indent-heuristic anchored= stat-width= stat-count= z";
 const WALK =
-  "max-count= skip= since= after= until= before= author= committer= grep= all-match invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp merges no-merges min-parents= max-parents= first-parent not all branches? tags? remotes? glob= exclude= reflog merge cherry-pick cherry-mark left-only right-only cherry boundary simplify-by-decoration full-history dense sparse simplify-merges ancestry-path? date-order author-date-order topo-order reverse no-walk? do-walk count follow full-diff stdin diff-merges= cc remerge-diff no-diff-merges log-size clear-decorations mailmap no-mailmap use-mailmap";
-const LOG: GitCommand = { flags: "pusiEFPcmzRabw", values: "nGSLUMCO", numeric: true, long: `${PRETTY} ${WALK}` };
+  "max-count= skip= since= after= until= before= author= committer= grep= all-match invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp merges no-merges min-parents= max-parents= first-parent not all branches? tags? remotes? glob= exclude= reflog merge cherry-pick cherry-mark left-only right-only cherry boundary simplify-by-decoration full-history dense sparse simplify-merges ancestry-path? date-order author-date-order topo-order reverse no-walk? do-walk count follow full-diff diff-merges= cc remerge-diff no-diff-merges log-size clear-decorations mailmap no-mailmap use-mailmap";
+const LOG: GitCommand = {
+  shows: true,
+  flags: "pusiEFPcmzRabwr",
+  values: "nGSL",
+  globs: ["-L"],
+  attached: "UMC",
+  numeric: true,
+  long: `${PRETTY} ${WALK}`,
+};
+const PLUMBING: GitCommand = {
+  shows: true,
+  flags: "rtmscpuzRabw",
+  values: "GS",
+  attached: "UMC",
+  long: `${PRETTY} no-commit-id root merge-base cached`,
+};
 const listOnly =
   (...named: string[]) =>
   (operands: readonly Arg[], options: ReadonlyMap<string, unknown>) =>
     operands.length > 0 && !named.some((name) => options.has(name));
+
+/** Settings for one call that change how its output looks and start nothing. */
+const SAFE_SETTING =
+  /^(color\.[a-z]+=\w+|core\.(quotepath=\w+|pager=(cat)?|fsmonitor=false)|pager\.[a-z-]+=(false|cat)|advice\.\w+=\w+|log\.(date|decorate|showsignature)=[\w-]+|diff\.(noprefix|mnemonicprefix|renames)=\w+)$/i;
 
 /** Subcommands that only read. `-O` of diff names an order file and `-O` of grep a pager: neither is here. */
 const COMMANDS: ReadonlyMap<string, GitCommand> = new Map<string, GitCommand>([
   [
     "status",
     {
-      flags: "sbvuz",
+      flags: "sbvz",
+      attached: "u",
       long: "short branch show-stash porcelain? long verbose untracked-files? ignore-submodules? ignored? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames?",
     },
   ],
-  ["log", { ...LOG, values: "nGSLUMC" }],
-  ["show", { ...LOG, values: "nGSLUMC" }],
-  ["whatchanged", { ...LOG, values: "nGSLUMC" }],
+  ["log", LOG],
+  ["show", LOG],
+  ["whatchanged", LOG],
+  ["diff-tree", PLUMBING],
+  ["diff-index", PLUMBING],
+  ["diff-files", PLUMBING],
+  ["range-diff", { shows: true, flags: "s", long: `${PRETTY} creation-factor= no-dual-color left-only right-only` }],
+  ["cherry", { flags: "v", long: "verbose abbrev?" }],
+  [
+    "show-branch",
+    { flags: "ar", long: "all remotes current topo-order date-order sparse list no-name sha1-name color? no-color" },
+  ],
+  ["symbolic-ref", { flags: "q", long: "quiet short", refuse: (operands) => operands.length !== 1 }],
   [
     "diff",
     {
+      shows: true,
       flags: "pusabwzRW",
-      values: "UGSMC",
+      values: "GS",
+      attached: "UMC",
       numeric: true,
-      long: `${PRETTY} cached staged merge-base base ours theirs cc`,
+      long: `${PRETTY} cached staged merge-base base ours theirs cc no-index`,
     },
   ],
   [
     "rev-list",
     { flags: "EFPi", values: "n", numeric: true, long: `${WALK} objects header oneline format= pretty? parents` },
   ],
-  ["shortlog", { flags: "nsecE", values: "wn", long: `numbered summary email group= ${WALK}` }],
+  ["shortlog", { flags: "nsecE", attached: "w", long: `numbered summary email group= ${WALK} committer` }],
   [
     "reflog",
     {
       ...LOG,
-      values: "nGS",
       refuse: ([first]) => first !== undefined && !/^(show|HEAD.*|refs\/.*)$/.test(literalText(first) ?? "x"),
     },
   ],
   [
     "blame",
     {
+      shows: true,
       flags: "bcefklnstw",
-      values: "LMCS",
-      long: "root show-stats porcelain line-porcelain incremental show-name show-number show-email date= abbrev= score-debug first-parent",
+      values: "LS",
+      paths: ["-S"],
+      attached: "MC",
+      long: "root show-stats porcelain line-porcelain incremental show-name show-number show-email date= abbrev? score-debug first-parent",
     },
   ],
   [
     "grep",
     {
+      shows: true,
       flags: "aiIhHEGPFnlLqzcpWwvo",
       values: "eABCm",
       numeric: true,
@@ -88,10 +128,10 @@ const COMMANDS: ReadonlyMap<string, GitCommand> = new Map<string, GitCommand>([
   [
     "describe",
     {
-      long: "all tags long always exact-match contains candidates= abbrev= match= exclude= first-parent dirty? broken?",
+      long: "all tags long always exact-match contains candidates= abbrev? match= exclude= first-parent dirty? broken?",
     },
   ],
-  ["cat-file", { flags: "petss", long: "batch? batch-check? batch-all-objects" }],
+  ["cat-file", { shows: true, flags: "pets", long: "batch-check? batch-all-objects" }],
   ["show-ref", { flags: "dhqs", long: "head heads tags branches dereference hash? verify abbrev? quiet" }],
   [
     "for-each-ref",
@@ -105,7 +145,7 @@ const COMMANDS: ReadonlyMap<string, GitCommand> = new Map<string, GitCommand>([
     "branch",
     {
       flags: "arvl",
-      long: "show-current all remotes list verbose contains? no-contains? merged? no-merged? sort= format= points-at= color? no-color column? no-column ignore-case abbrev= no-abbrev",
+      long: "show-current all remotes list verbose contains? no-contains? merged? no-merged? sort= format= points-at= color? no-color column? no-column ignore-case abbrev? no-abbrev",
       refuse: listOnly("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged"),
     },
   ],
@@ -113,9 +153,9 @@ const COMMANDS: ReadonlyMap<string, GitCommand> = new Map<string, GitCommand>([
     "tag",
     {
       flags: "l",
-      values: "n",
+      attached: "n",
       long: "list contains? no-contains? merged? no-merged? sort= format= points-at= column? no-column color? ignore-case",
-      refuse: listOnly("--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"),
+      refuse: listOnly("--list", "-l", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"),
     },
   ],
   [
@@ -126,14 +166,15 @@ const COMMANDS: ReadonlyMap<string, GitCommand> = new Map<string, GitCommand>([
       refuse: (operands) => operands.length > 0 && !(literalText(operands[0]) === "get-url" && operands.length === 2),
     },
   ],
-  ["stash", { ...LOG, values: "nGS", refuse: ([first]) => !/^(list|show)$/.test(literalText(first) ?? "") }],
-  ["worktree", { flags: "v", long: "porcelain", refuse: ([first]) => literalText(first) !== "list" }],
+  ["stash", { ...LOG, starts: /^(list|show)$/ }],
+  ["worktree", { flags: "v", long: "porcelain", starts: /^list$/ }],
   [
     "config",
     {
       long: "get get-all get-regexp type= bool int local",
       refuse: (operands, options) =>
-        !["--get", "--get-all"].some((name) => options.has(name)) ||
+        // A name alone is asked for; a second word would be its new value.
+        !["--get", "--get-all"].some((name) => options.has(name) || options.size === 0) ||
         operands.length !== 1 ||
         /url|header|token|password|credential/i.test(literalText(operands[0]) ?? "token"),
     },
@@ -156,7 +197,11 @@ const GLOBAL = new Set([
 /** Says why a git call is not known to only read, or undefined when it is. */
 export function gitProblem(args: readonly Arg[], scope: Scope): string | undefined {
   let index = 0;
-  while (GLOBAL.has(literalText(args[index]) ?? "")) index += 1;
+  for (;;) {
+    if (GLOBAL.has(literalText(args[index]) ?? "")) index += 1;
+    else if (literalText(args[index]) === "-c" && SAFE_SETTING.test(literalText(args[index + 1]) ?? "")) index += 2;
+    else break;
+  }
   const name = literalText(args[index]);
   if (name === undefined) return "the git command is known only when it runs";
   if (name === "--version" && args.length === 1) return undefined;
@@ -165,15 +210,31 @@ export function gitProblem(args: readonly Arg[], scope: Scope): string | undefin
   // A folder made to look like a repository brings its own helpers; only the workspace's own repository is trusted.
   if (scope.cwds.some((cwd) => cwd !== scope.context.workspace))
     return "git below or outside the workspace's own repository";
+  if (command.starts?.test(literalText(args[index + 1]) ?? "") === false)
+    return `git ${name} with these words changes something`;
   const parsed = parseOptions({ ...command, risky: true }, args.slice(index + 1));
   if (typeof parsed === "string") return `git ${name}: ${parsed}`;
   if (command.refuse?.(parsed.operands, parsed.options) === true)
     return `git ${name} with these words changes something`;
-  for (const operand of [...parsed.operands, ...parsed.paths]) {
+  const pattern = name === "grep" && !parsed.options.has("-e");
+  const outside = parsed.options.has("--no-index");
+  for (const operand of [...(pattern ? parsed.operands.slice(1) : parsed.operands), ...parsed.paths]) {
     const escapes = operand.texts.some((text) => /^[/~]|(^|[/:])\.\.(\/|$)/.test(text));
-    const problem = escapes ? pathProblem(operand, scope) : undefined;
+    const problem = escapes || outside ? pathProblem(operand, scope) : undefined;
     if (problem !== undefined) return problem;
-    if (operand.texts.some((text) => /(^|[:/])\.env(\.|$)/.test(text))) return "a credential file in the history";
+    if (command.shows === true && operand.texts.some(namesCredential)) return "a credential file in the history";
   }
-  return undefined;
+  // `-L 1,5:file` names a file too.
+  const lines = parsed.globs.some((value) => value.texts.some((text) => text.includes(":") && namesCredential(text)));
+  return lines ? "a credential file in the history" : undefined;
+}
+
+/** True for `file`, `revision:file` and `:(magic)file` where the file holds credentials by its name. */
+function namesCredential(text: string): boolean {
+  return isCredentialPath(
+    text
+      .replace(/^.*:(\([^)]*\))?/s, "")
+      .split("/")
+      .filter(Boolean),
+  );
 }

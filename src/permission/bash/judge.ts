@@ -3,8 +3,8 @@ import { ask, askHigh, deny, type Finding } from "./finding.ts";
 import { gitProblem } from "./git.ts";
 import type { Arg } from "./model.ts";
 import { parseOptions } from "./options.ts";
-import { PROGRAMS, type Program, VERSION_FLAG, VERSION_ONLY } from "./programs.ts";
-import { absolutePaths, mentionsCredentials, pathProblem } from "./scope.ts";
+import { asksForVersion, PROGRAMS, type Program } from "./programs.ts";
+import { absolutePaths, mentionsCredentials, pathProblem, SUBSTITUTED_FILE } from "./scope.ts";
 import { SPECIAL } from "./special.ts";
 import { INTERPRETERS, NO_TRAITS, SHELLS, type Traits, traitsOf, union } from "./traits.ts";
 import type { Input, Walk } from "./walk-state.ts";
@@ -58,7 +58,7 @@ export function judgeCall(walk: Walk, argv: readonly Arg[], around: Surroundings
     const taint = union(...absolutePaths(text, walk.scope).map((path) => walk.tainted.get(path) ?? NO_TRAITS));
     if (taint.fetch || taint.decode) walk.findings.push(deny("runs fetched or decoded text"));
   }
-  const started = startedText(walk, name, args, around);
+  const started = asksForVersion(name, args.map(literalText)) ? NO_TRAITS : startedText(walk, name, args, around);
   const problem = problemOf(walk, text, name, args, around);
   // A call that is known to only read is not asked about because of what its program could do with other words.
   if (problem !== undefined && !isAllowed(walk, argv)) walk.findings.push(danger ?? ask(problem));
@@ -108,7 +108,7 @@ function problemOf(
   const { scope } = walk;
   if (name === "cd") return undefined;
   if (name === "git") return gitProblem(args, scope);
-  if (VERSION_ONLY.has(name) && args.length === 1 && VERSION_FLAG.test(literalText(args[0]) ?? "")) return undefined;
+  if (asksForVersion(name, args.map(literalText))) return undefined;
   const special = SPECIAL.get(name);
   if (special !== undefined) {
     return special(args, {
@@ -140,23 +140,26 @@ function programProblem(walk: Walk, name: string, program: Program, args: readon
   if (typeof parsed === "string") return `${name}: ${parsed}`;
   const { operands } = parsed;
   if (program.operands === "none" && operands.length > 0) return `${name} with a word may change something`;
-  const count = operands.reduce((sum, arg) => sum + (arg.splits || arg.kind !== "literal" ? 2 : 1), 0);
+  const single = (arg: Arg) => !arg.splits && (arg.kind === "literal" || arg.texts[0] === SUBSTITUTED_FILE);
+  const count = operands.reduce((sum, arg) => sum + (single(arg) ? 1 : 2), 0);
   if (program.max !== undefined && count > program.max) return `${name}: a further word may be a file to write`;
   if (program.first !== undefined && operands.some((arg) => program.first?.test(literalText(arg) ?? "") !== true))
     return `${name}: a word that may change something`;
-  if (program.operands === "text" || program.operands === "none") return undefined;
+  if (program.never !== undefined && args.some((arg) => arg.texts.some((text) => program.never?.test(text))))
+    return `${name}: a word that may show credentials`;
+  if (parsed.globs.some((arg) => !arg.texts.every((text) => text.startsWith("!")) && mentionsCredentials([arg])))
+    return "searches credential files";
+  const text = program.operands === "text" || program.operands === "none";
   const pattern =
     program.operands === "pattern-paths" && !program.patternOptions?.some((option) => parsed.options.has(option));
   // An unquoted pattern may bring file names along.
   const files = pattern && operands[0]?.splits !== true ? operands.slice(1) : operands;
-  for (const arg of [...files, ...parsed.paths]) {
+  for (const arg of [...(text ? [] : files), ...parsed.paths]) {
     const problem = pathProblem(arg, walk.scope);
     if (problem !== undefined) return problem;
-    if (arg.kind !== "dynamic")
-      for (const text of arg.texts)
-        if (text !== "-") for (const path of absolutePaths(text, walk.scope)) walk.reads.add(path);
   }
-  if (name !== "ls" && name !== "stat" && mentionsEnvironment(files)) return "a file that may hold credentials";
+  if (!text && name !== "ls" && name !== "stat" && mentionsEnvironment(files))
+    return "a file that may hold credentials";
   return undefined;
 }
 

@@ -28,4 +28,6 @@ export type Scope = {
   readonly context: BashContext;
   cwds: readonly string[];
   readonly variables: ReadonlyMap<string, VariableValue>;
+  /** Files and folders whose place was judged by their text, for a check against links. */
+  readonly reads: Set<string>;
 };

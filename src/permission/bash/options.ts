@@ -7,12 +7,16 @@ export type OptionSpec = {
   readonly flags?: string;
   /** Short options with a value. */
   readonly values?: string;
+  /** Short options that may have a value right behind the letter; the next word is never theirs. */
+  readonly attached?: string;
   /** Long options, blank-separated; `name=` takes a value, `name?` may have one after `=`. */
   readonly long?: string;
   /** Single-dash long names (`find -name`) are none of our business here. `-5` is an option. */
   readonly numeric?: boolean;
   /** Options whose value is a file that is read. */
   readonly paths?: readonly string[];
+  /** Options whose value picks the files by name that are searched. */
+  readonly globs?: readonly string[];
   /** Has options that write or run something, so a word that might be one must not pass. */
   readonly risky?: boolean;
 };
@@ -22,12 +26,14 @@ export type ParsedOptions = {
   /** Option name with dashes, to its value or `undefined`. */
   readonly options: ReadonlyMap<string, Arg | undefined>;
   readonly paths: readonly Arg[];
+  readonly globs: readonly Arg[];
 };
 
 /** Reads options as GNU programs do (mixed with operands, until `--`). Answers with a text when one is not on the list. */
 export function parseOptions(spec: OptionSpec, args: readonly Arg[]): ParsedOptions | string {
   const operands: Arg[] = [];
   const paths: Arg[] = [];
+  const globs: Arg[] = [];
   const options = new Map<string, Arg | undefined>();
   const longs = new Set((spec.long ?? "").split(" ").filter(Boolean));
   const queue = [...args];
@@ -37,6 +43,7 @@ export function parseOptions(spec: OptionSpec, args: readonly Arg[]): ParsedOpti
     options.set(name, value);
     if (value === undefined) return;
     if (spec.paths?.includes(name) === true) paths.push(value);
+    if (spec.globs?.includes(name) === true) globs.push(value);
     // An unquoted unknown may bring operands along.
     if (value.splits) operands.push(value);
   };
@@ -50,7 +57,9 @@ export function parseOptions(spec: OptionSpec, args: readonly Arg[]): ParsedOpti
     if (text === undefined) {
       const problem = looseProblem(spec, arg, longs);
       if (problem !== undefined) return problem;
-      if (!arg.texts.every((known) => known.startsWith("--"))) operands.push(arg);
+      const name = /^--[\w-]+/.exec(arg.texts[0] ?? "")?.[0];
+      if (name === undefined) operands.push(arg);
+      else put(name, { ...arg, texts: arg.texts.map((known) => known.slice(name.length + 1)) });
       continue;
     }
     if (text === "--") ended = true;
@@ -72,7 +81,7 @@ export function parseOptions(spec: OptionSpec, args: readonly Arg[]): ParsedOpti
       if (problem !== undefined) return problem;
     }
   }
-  return { operands, options, paths };
+  return { operands, options, paths, globs };
 }
 
 function readCluster(
@@ -86,6 +95,11 @@ function readCluster(
     if (spec.flags?.includes(letter) === true) {
       put(`-${letter}`);
       continue;
+    }
+    if (spec.attached?.includes(letter) === true) {
+      const value = letters.slice(index + 1);
+      put(`-${letter}`, value === "" ? undefined : literalArg(value));
+      return undefined;
     }
     if (spec.values?.includes(letter) !== true) return `the option -${letter} is not known to be harmless`;
     const rest = letters.slice(index + 1);
@@ -101,10 +115,10 @@ function readCluster(
 function looseProblem(spec: OptionSpec, arg: Arg, longs: ReadonlySet<string>): string | undefined {
   const known = arg.texts.filter((text) => text.startsWith("-"));
   if (known.length > 0) {
-    const names = known.map((text) => /^--([\w-]+)=/.exec(text)?.[1]);
-    const allKnown = names.every((name) => name !== undefined && (longs.has(`${name}=`) || longs.has(`${name}?`)));
-    const notAPath = names.every((name) => spec.paths?.includes(`--${name}`) !== true);
-    if (!arg.splits && allKnown && notAPath && known.length === arg.texts.length) return undefined;
+    const names = new Set(arg.texts.map((text) => /^--([\w-]+)=/.exec(text)?.[1]));
+    const [name] = names;
+    const isKnown = name !== undefined && (longs.has(`${name}=`) || longs.has(`${name}?`));
+    if (!arg.splits && names.size === 1 && isKnown && spec.paths?.includes(`--${name}`) !== true) return undefined;
     return "an option is known only when it runs";
   }
   if (spec.risky === true && mayBeOption(arg)) return "a word might turn into an option";

@@ -8,6 +8,8 @@ export type Program = OptionSpec & {
   readonly max?: number;
   /** A literal first operand must match. */
   readonly first?: RegExp;
+  /** Words that must not appear, for programs that can be asked for credentials. */
+  readonly never?: RegExp;
   /** Options after which the first operand is no pattern (`grep -e`). */
   readonly patternOptions?: readonly string[];
 };
@@ -24,25 +26,50 @@ const GREP: Program = {
   values: "ABCDdefm",
   numeric: true,
   paths: ["-f", "--file"],
+  globs: ["--include"],
   patternOptions: ["-e", "-f", "--regexp", "--file"],
   long: `${COMMON} extended-regexp fixed-strings basic-regexp perl-regexp regexp= file= ignore-case no-ignore-case invert-match word-regexp line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent no-messages byte-offset with-filename no-filename label= line-number initial-tab null after-context= before-context= context= text binary-files= devices= directories= exclude= exclude-dir= include= recursive dereference-recursive line-buffered null-data`,
 };
 const VERSIONED: Program = { operands: "none", max: 0 };
 
-/** Version and help questions are answered without running anything else; they must be the only argument. */
-export const VERSION_ONLY = new Set(
-  "node npm npx yarn pnpm bun deno python python2 python3 pip pip3 ruby gem perl php java javac mvn gradle go cargo rustc rustup gcc g++ clang make cmake docker kubectl terraform tsc eslint prettier vitest jest wrangler uv poetry dotnet swift curl wget tar gzip openssl ssh bash zsh psql mysql sqlite3 gh aws gcloud az helm ansible vim nano emacs tmux".split(
-    " ",
-  ),
-);
-export const VERSION_FLAG = /^(--version|-version|-V|-v|version)$/;
+/**
+ * How each program is asked for its version. Only what is known of it: `python -v` reads a script, `make version` makes a
+ * target of that name and `curl version` asks a host of that name.
+ */
+const VERSIONS = (
+  [
+    [
+      /^--version$/,
+      "node npm npx yarn pnpm bun deno python python2 python3 pip pip3 ruby gem perl php java javac mvn gradle cargo rustc rustup gcc g++ clang make cmake docker terraform tsc eslint prettier vitest jest wrangler uv poetry dotnet swift curl wget tar gzip bash zsh psql mysql sqlite3 gh aws gcloud az ansible vim nano emacs fd zip less man sudo",
+    ],
+    [
+      /^-v$/,
+      "node npm npx yarn pnpm bun perl php ruby gem docker gcc g++ clang make mvn gradle terraform tsc eslint prettier vitest jest wrangler",
+    ],
+    [/^-V$/, "python python2 python3 pip pip3 cargo rustc rustup curl wget ssh uv poetry deno tmux psql mysql perl"],
+    [/^-version$/, "java javac sqlite3"],
+    [/^version$/, "npm go cargo docker terraform helm gh openssl uv"],
+  ] as const
+).map(([flag, names]) => ({ flag, names: new Set<string>(names.split(" ")) }));
+
+/** True for the question for a version or for help, which must be the only word and starts nothing else. */
+export function asksForVersion(name: string, words: readonly (string | undefined)[]): boolean {
+  const [word, ...more] = words;
+  if (word === undefined || more.length > 0) return false;
+  if (VERSIONS.some(({ flag, names }) => flag.test(word) && names.has(name))) return true;
+  return OWN_QUESTIONS.test(name) && /^--(version|help)$/.test(word);
+}
+const OWN_QUESTIONS = /^(sed|g?awk|mawk|jq|find|xargs|env|timeout|nice|stdbuf|unzip|tee|bunzip2|bzip2|xz|zstd)$/;
 
 export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["[", { operands: "text" }],
   ["arch", VERSIONED],
   ["base32", { operands: "paths", flags: "di", values: "w", long: `decode ignore-garbage wrap= ${COMMON}` }],
   ["base64", { operands: "paths", flags: "diD", values: "w", long: `decode ignore-garbage wrap= ${COMMON}` }],
+  ["b2sum", { ...SUMS, values: "l" }],
   ["basename", { operands: "text", flags: "az", values: "s", long: `multiple suffix= zero ${COMMON}` }],
+  ["bc", { operands: "paths", flags: "lqs", long: `mathlib quiet standard ${COMMON}` }],
+  ["bzcat", { operands: "paths" }],
   ["cal", { operands: "text", flags: "13jmsy", numeric: true }],
   [
     "cat",
@@ -95,7 +122,8 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
     {
       operands: "text",
       first: /^\+/,
-      flags: "uRI",
+      flags: "uR",
+      attached: "I",
       values: "dr",
       paths: ["-r", "--reference"],
       long: `date= iso-8601? rfc-3339= rfc-email reference= utc universal ${COMMON}`,
@@ -174,6 +202,10 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ],
   ["id", { operands: "text", flags: "gGnruz", long: `group groups name real user zero ${COMMON}` }],
   [
+    "iconv",
+    { operands: "paths", risky: true, flags: "lcs", values: "ft", long: `list from-code= to-code= silent ${COMMON}` },
+  ],
+  [
     "join",
     {
       operands: "paths",
@@ -192,6 +224,8 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
       long: `all almost-all author escape block-size= ignore-backups color? colour? directory dired classify? file-type format= full-time group-directories-first no-group human-readable si dereference-command-line dereference hide= hyperlink? indicator-style= inode ignore= kibibytes numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size sort= time= time-style= tabsize= width= context zero ${COMMON}`,
     },
   ],
+  ["locale", { operands: "none", flags: "am", long: `all-locales charmaps ${COMMON}` }],
+  ["lscpu", { operands: "none", flags: "abcehJpxy" }],
   ["md5sum", SUMS],
   [
     "nl",
@@ -216,13 +250,14 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
     {
       operands: "paths",
       flags: "abcdfilosvx",
-      values: "AjNtSw",
+      attached: "w",
+      values: "AjNtS",
       long: `address-radix= skip-bytes= read-bytes= format= strings? output-duplicates width? ${COMMON}`,
     },
   ],
   ["paste", { operands: "paths", flags: "sz", values: "d", long: `delimiters= serial zero-terminated ${COMMON}` }],
   ["pgrep", { operands: "text", flags: "acflnoivx", values: "ug" }],
-  ["pr", { operands: "paths", flags: "dfFJmrtTv", values: "heilnoSWw", numeric: true }],
+  ["pr", { operands: "paths", flags: "dfFJmrtTv", attached: "einsS", values: "hloWw", numeric: true }],
   ["printf", { operands: "text" }],
   [
     "ps",
@@ -230,6 +265,7 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
       operands: "text",
       first: /^(aux|ax|au|x|a|u)$/,
       max: 1,
+      never: /environ/i,
       flags: "AaefFlHjMTdw",
       values: "pouCt",
       long: "pid= ppid= format= sort= forest no-headers",
@@ -261,6 +297,7 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
       flags: "abcFhHiIlLnNopPqsSuUvVwx0.",
       values: "ABCdeEfgjmMrtT",
       paths: ["-f", "--file", "--ignore-file"],
+      globs: ["-g", "--glob", "--iglob"],
       patternOptions: ["-e", "-f", "--regexp", "--file", "--files", "--type-list"],
       long: `${COMMON} after-context= before-context= context= auto-hybrid-regex block-buffered byte-offset case-sensitive color= colors= column context-separator= count count-matches crlf dfa-size-limit= encoding= engine= field-context-separator= field-match-separator= file= files files-with-matches files-without-match fixed-strings follow glob= glob-case-insensitive heading no-heading hidden iglob= ignore-case ignore-file= ignore-file-case-insensitive include-zero invert-match json line-buffered line-number no-line-number line-regexp max-columns= max-columns-preview max-count= max-depth= max-filesize= mmap multiline multiline-dotall no-config no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-parent no-ignore-vcs no-messages no-unicode null null-data one-file-system only-matching path-separator= passthru pcre2 pretty quiet regex-size-limit= regexp= replace= smart-case sort= sortr= stats stop-on-nonmatch text threads= trim type= type-not= type-add= type-list unrestricted vimgrep with-filename no-filename word-regexp`,
     },
@@ -275,6 +312,16 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["sha384sum", SUMS],
   ["sha512sum", SUMS],
   ["shasum", { operands: "paths", flags: "bct", values: "a", long: `algorithm= check ${COMMON}` }],
+  [
+    "shuf",
+    {
+      operands: "paths",
+      risky: true,
+      flags: "rz",
+      values: "ni",
+      long: `head-count= input-range= repeat zero-terminated ${COMMON}`,
+    },
+  ],
   ["sleep", { operands: "text" }],
   [
     "sort",
@@ -318,6 +365,7 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
     },
   ],
   ["true", { operands: "text" }],
+  ["tsort", { operands: "paths", long: COMMON }],
   ["tty", { operands: "none", flags: "s" }],
   ["type", { operands: "text", flags: "aptPf" }],
   [
@@ -328,6 +376,7 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
       long: `all kernel-name nodename kernel-release kernel-version machine processor hardware-platform operating-system ${COMMON}`,
     },
   ],
+  ["umask", { operands: "none", flags: "pS" }],
   ["unexpand", { operands: "paths", flags: "a", values: "t" }],
   [
     "uniq",
@@ -340,13 +389,18 @@ export const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
     },
   ],
   ["uptime", { operands: "none", flags: "ps", long: `pretty since ${COMMON}` }],
+  ["users", VERSIONED],
+  ["w", VERSIONED],
   ["wc", { operands: "paths", flags: "clLmw", long: `bytes chars lines max-line-length words total= ${COMMON}` }],
   ["whereis", { operands: "text", flags: "bms" }],
   ["which", { operands: "text", flags: "as" }],
+  ["who", { operands: "none", flags: "abdHlmpqrstTuw" }],
   ["whoami", VERSIONED],
   ["xxd", { operands: "paths", max: 1, flags: "abCeEiptuU", values: "clogsR" }],
   ["yes", { operands: "text" }],
+  ["xzcat", { operands: "paths" }],
   ["zcat", { operands: "paths" }],
+  ["zgrep", GREP],
   [":", { operands: "text" }],
   ["break", { operands: "text" }],
   ["continue", { operands: "text" }],

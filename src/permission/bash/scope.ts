@@ -2,7 +2,9 @@ import { isCredentialPath } from "../../shared/protected-names.ts";
 import { isBelow, tidyPath } from "../path.ts";
 import type { Arg, BashContext, Scope } from "./model.ts";
 
-const READABLE_DEVICES = new Set(["/dev/null", "/dev/stdin", "/dev/zero"]);
+/** What a process substitution becomes: a pipe from or to a command that is judged itself. */
+export const SUBSTITUTED_FILE = "/dev/fd/63";
+const READABLE_DEVICES = new Set(["/dev/null", "/dev/stdin", "/dev/zero", SUBSTITUTED_FILE]);
 
 /** The absolute paths a text can mean, one for each folder the shell may be in. */
 export function absolutePaths(text: string, scope: Scope): string[] {
@@ -10,7 +12,19 @@ export function absolutePaths(text: string, scope: Scope): string[] {
   return scope.cwds.map((cwd) => tidyPath(`${cwd}/${text}`));
 }
 
-/** Says why reading what the argument names is not covered by the workspace, or undefined when it is. */
+/** The same with `..` behind a name left in, which a link in front of it sends elsewhere than the text says. */
+function readPaths(text: string, scope: Scope): string[] {
+  const tidied = absolutePaths(text, scope);
+  const segments = text.split("/");
+  const name = segments.findIndex((segment) => segment !== "" && segment !== "." && segment !== "..");
+  if (name < 0 || !segments.includes("..", name)) return tidied;
+  return [...tidied, ...(text.startsWith("/") ? [text] : scope.cwds.map((cwd) => `${cwd}/${text}`))];
+}
+
+/**
+ * Says why reading what the argument names is not covered by the workspace, or undefined when it is. Notes what it has
+ * judged in `scope.reads`: the text alone does not tell where links lead.
+ */
 export function pathProblem(arg: Arg, scope: Scope): string | undefined {
   if (arg.kind === "dynamic") return "a path is known only when it runs";
   for (const text of arg.texts) {
@@ -19,29 +33,60 @@ export function pathProblem(arg: Arg, scope: Scope): string | undefined {
     if (text.startsWith("~")) return "a path in a home folder";
     // `.*` matches `..` in some shells, and so leaves the folder.
     if (arg.kind === "pattern" && /(^|\/)\.\.?[*?[]/.test(text)) return "a pattern that can match the parent folder";
-    if (arg.kind === "pattern" && matchesDotCredential(text)) return "a pattern that can match a credential file";
+    if (arg.kind === "pattern" && text.split("/").some((name, at, names) => aimsAtCredential(name, names[at - 1])))
+      return "a pattern that can match a credential file";
     for (const path of absolutePaths(text, scope)) {
-      const root = [scope.context.workspace, ...(scope.context.allowDirs ?? [])].find((folder) =>
-        isBelow(path, folder),
-      );
+      const root = folderAround(path, scope);
       if (root === undefined) return `${path} is outside the workspace`;
       if (isCredentialPath(path.slice(root.length).split("/").filter(Boolean))) return `${path} may hold credentials`;
     }
+    for (const path of readPaths(text, scope)) scope.reads.add(path);
   }
   return undefined;
 }
 
-const DOT_CREDENTIALS = [".env", ".env.local", ".env.production", ".npmrc", ".netrc", ".git-credentials", ".dev.vars"];
+/** Says why asking whether a file exists leaves the workspace; what the file holds is not shown. */
+export function existenceProblem(arg: Arg, scope: Scope): string | undefined {
+  if (arg.kind === "dynamic") return undefined;
+  const paths = arg.texts.flatMap((text) => (READABLE_DEVICES.has(text) ? [] : absolutePaths(text, scope)));
+  const outside = paths.find((path) => folderAround(path, scope) === undefined);
+  return outside === undefined ? undefined : `${outside} is outside the workspace`;
+}
 
-function matchesDotCredential(pattern: string): boolean {
-  const name = pattern.split("/").at(-1) ?? "";
-  if (!name.startsWith(".") || !/[*?[]/.test(name)) return false;
+function folderAround(path: string, scope: Scope): string | undefined {
+  return [scope.context.workspace, ...(scope.context.allowDirs ?? [])].find((folder) => isBelow(path, folder));
+}
+
+/** Names a pattern may be written for; those without a dot count only if it spells how they begin. */
+const AIMS = [
+  ...[".env", ".env.local", ".env.production", ".npmrc", ".netrc", ".git-credentials", ".dev.vars", ".pgpass"],
+  ...[".pypirc", ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker"],
+  ...["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials", "credentials.json", "kubeconfig"],
+  ...["secrets.json", "secrets.yml", "secrets.yaml"],
+];
+const AIMED_ENDINGS = ["pem", "key", "p12", "pfx"];
+
+function aimsAtCredential(name: string, folder: string | undefined): boolean {
+  if (!/[*?[]/.test(name)) return false;
+  const settings = folder === ".git" ? "config" : folder === ".docker" ? "config.json" : undefined;
+  const begins = settings !== undefined || name.startsWith(".") || /^\w{2}/.test(name);
+  const ending = name.slice(name.lastIndexOf(".") + 1);
+  const spelled = ending !== name && /\w/.test(ending) && /[*?[]/.test(ending);
+  if (!begins && !spelled) return false;
   // A pattern with many stars takes long to try.
   if ((name.match(/[*?[]/g)?.length ?? 0) > 4) return true;
-  const source = name.replace(/\[[^\]]*\]|[*]+|[?]|[^\w]/g, (token) =>
+  const matches = (pattern: string, known: string) => new RegExp(`^${globSource(pattern)}$`).test(known);
+  return (
+    (settings !== undefined && matches(name, settings)) ||
+    (begins && AIMS.some((known) => matches(name, known))) ||
+    (spelled && AIMED_ENDINGS.some((known) => matches(ending, known)))
+  );
+}
+
+function globSource(pattern: string): string {
+  return pattern.replace(/\[[^\]]*\]|[*]+|[?]|[^\w]/g, (token) =>
     token.startsWith("*") ? ".*" : token === "?" || token.startsWith("[") ? "." : `\\${token}`,
   );
-  return DOT_CREDENTIALS.some((known) => new RegExp(`^${source}$`).test(known));
 }
 
 /** True when a search asks for credential files by name. */

@@ -1,6 +1,6 @@
 /** Little languages inside arguments: text that is known to read only. Everything else is refused, not understood. */
 
-/** sed: printing, deleting, substituting and hold space; no `w`, `r`, `e`, no files. */
+/** sed: printing, deleting, substituting, jumps and hold space; no `w`, `r`, `e`, no files. */
 export function isReadonlySed(script: string): boolean {
   let rest = script;
   const eat = (pattern: RegExp): boolean => {
@@ -23,7 +23,8 @@ export function isReadonlySed(script: string): boolean {
       if (parts === undefined || hasOpenBracket(parts.pattern)) return false;
       rest = parts.rest;
       eat(/^[gpiImM0-9]*/);
-    } else if (!eat(/^[pdPDnNgGhHxlFz=]/) && !eat(/^[qQ]\d*/)) return false;
+    } else if (!eat(/^:[ \t]*\w+/) && !eat(/^[btT]([ \t]*\w+)?/) && !eat(/^[pdPDnNgGhHxlFz=]/) && !eat(/^[qQ]\d*/))
+      return false;
     if (!/^\s*($|[;}\n#])/.test(rest)) return false;
   }
   return rest === "" && script.trim() !== "";
@@ -59,12 +60,16 @@ export function isReadonlyAwk(script: string): boolean {
   if (/(^|[^|])\|([^|]|$)/.test(code)) return false;
   // `>` after a print is a file; where a statement ends is not worked out.
   const print = code.search(/\bprintf?\b/);
-  return print < 0 || !code.includes(">", print);
+  // Within parentheses it compares, which can be told where no regular expression hides one.
+  const outer = script.includes("/") ? code : code.replace(/\bprintf?\s*\([^()]*\)\s*([;}\n]|$)/g, "$1");
+  return print < 0 || !outer.includes(">", print);
 }
 
 /** jq: no environment, no modules. */
 export function isReadonlyJq(script: string): boolean {
-  return !/\benv\b|\$ENV|\binput_filename\b|\bimport\b|\binclude\b|\$__prog|\bget_search_list\b/.test(script);
+  return !/(?<!\D\.)(?<!^\.)\benv\b|\$ENV|\binput_filename\b|\bimport\b|\binclude\b|\$__prog|\bget_search_list\b/.test(
+    script,
+  );
 }
 
 /** Code for an interpreter that opens a connection and hands it to a shell. */

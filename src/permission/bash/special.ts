@@ -1,8 +1,9 @@
 import type { Arg, Scope } from "./model.ts";
 import { parseOptions } from "./options.ts";
-import { mentionsCredentials, pathProblem } from "./scope.ts";
+import { existenceProblem, mentionsCredentials, pathProblem } from "./scope.ts";
 import { isReadonlyAwk, isReadonlyJq, isReadonlySed } from "./scripts.ts";
-import { literalText, mayBeOption, patternArg } from "./words.ts";
+import { isPublicVariable, isSafeAssignment } from "./variables.ts";
+import { literalArg, literalText, mayBeOption, patternArg } from "./words.ts";
 
 /** Names whose change alters what other commands do, although they are in lower case. */
 const SPECIAL_LOWER = /^(histchars|auto_resume|https?_proxy|all_proxy|ftp_proxy|no_proxy)$/;
@@ -67,25 +68,41 @@ function expressionValues(args: readonly Arg[]): Arg[] {
 }
 
 const awk: Special = (args, { scope }) => {
+  // Options end at the program; what follows it are files, whatever they are called.
+  let end = 0;
+  while (/^-/.test(args[end]?.texts[0] ?? ""))
+    end += /^(-[Fv]|--field-separator|--assign)$/.test(args[end]?.texts[0] ?? "") ? 2 : 1;
   const parsed = parseOptions(
     { flags: "", values: "Fv", risky: true, long: "field-separator= assign= version help" },
-    args,
+    args.slice(0, end + 1),
   );
   if (typeof parsed === "string") return parsed;
-  const [script, ...files] = parsed.operands;
+  const [script] = parsed.operands;
+  if (parsed.operands.length > 1) return "an awk option is known only when it runs";
+  const files = args.slice(end + 1);
   const text = literalText(script);
   if (text === undefined || !isReadonlyAwk(text)) return "the awk program is not known to only print";
   return pathsProblem(files, scope);
 };
 
 const jq: Special = (args, { scope }) => {
+  // These take a name and a value. The name must be known, or the value might be the name.
+  const plain: Arg[] = [];
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index];
+    if (/^--arg(json)?$/.test(literalText(arg) ?? "")) {
+      if (!/^\w+$/.test(literalText(args[index + 1]) ?? "") || args[index + 2]?.splits !== false)
+        return "a jq variable that is not plain";
+      index += 2;
+    } else if (arg !== undefined) plain.push(arg);
+  }
   const parsed = parseOptions(
     {
       flags: "rcenSsjaRMC",
       risky: true,
-      long: "raw-output compact-output null-input exit-status slurp sort-keys join-output ascii-output raw-input monochrome-output color-output tab unbuffered stream seq help version",
+      long: "raw-output compact-output null-input exit-status slurp sort-keys join-output ascii-output raw-input monochrome-output color-output tab unbuffered stream seq help version indent=",
     },
-    args,
+    plain,
   );
   if (typeof parsed === "string") return parsed;
   const [script, ...files] = parsed.operands;
@@ -181,9 +198,14 @@ const xargs: Special = (args, api) => {
 };
 
 /** `test` and `[`: `-v` and `-R` evaluate the subscript of their operand, whatever its quotes. */
-const test: Special = (args) => {
+const test: Special = (args, { scope }) => {
   const known = args.map(literalText);
   for (const [index, text] of known.entries()) {
+    const file = args[index + 1];
+    if (text !== undefined && FILE_TEST.test(text) && file !== undefined) {
+      const problem = existenceProblem(file, scope);
+      if (problem !== undefined) return problem;
+    }
     if (text === "-v" || text === "-R") {
       const operand = known[index + 1];
       if (operand === undefined || !/^\w+$/.test(operand)) return "test -v evaluates its operand";
@@ -197,6 +219,8 @@ const test: Special = (args) => {
     return "a test whose operator is known only when it runs";
   return undefined;
 };
+
+const FILE_TEST = /^-[abcdefghkprsuwxGLNOS]$/;
 
 const printf: Special = ([format, ...rest]) => {
   if (format === undefined) return undefined;
@@ -258,7 +282,11 @@ const nice: Special = (args, api) => {
 
 const stdbuf: Special = (args, api) => {
   let index = 0;
-  while (/^-[ioe]\w+$/.test(literalText(args[index]) ?? "")) index += 1;
+  for (; index < args.length; index += 1) {
+    const text = literalText(args[index]) ?? "";
+    if (/^-[ioe]$/.test(text) && /^\w+$/.test(literalText(args[index + 1]) ?? "")) index += 1;
+    else if (!/^-[ioe]\w+$/.test(text)) break;
+  }
   api.judge(args.slice(index));
   return undefined;
 };
@@ -270,7 +298,9 @@ const env: Special = (args, api) => {
   for (; index < args.length; index += 1) {
     const text = literalText(args[index]);
     if (text === undefined || !/^(-|\w+=)/.test(text)) break;
-    if (!/^(LC_ALL|LANG|TZ|NO_COLOR)=[\w./:+-]*$/.test(text)) problem ??= "env changes the environment of the command";
+    const [, variable, value] = /^(\w+)=([\s\S]*)$/.exec(text) ?? [];
+    if (variable === undefined || value === undefined || !isSafeAssignment(variable, value))
+      problem ??= "env changes the environment of the command";
   }
   if (index >= args.length) return problem ?? "prints the environment, credentials included";
   api.judge(args.slice(index));
@@ -290,23 +320,65 @@ const time: Special = (args, api) => {
 
 const npm: Special = (args) => {
   const words = args.map((arg) => literalText(arg) ?? "?");
-  return /^(ls|list)( (--depth=\d+|-a|--all|--json|--parseable|--long))*$/.test(words.join(" "))
+  const lists =
+    /^(ls|list|ll|la|why|explain)( (--depth[= ]\d+|-[agl]|--all|--json|--parseable|--long|--global|--omit=dev|@?[a-z0-9][\w@./^~-]*))*$/;
+  return lists.test(words.join(" ")) || /^(run|root|prefix)$/.test(words.join(" "))
     ? undefined
     : "npm runs scripts or changes packages";
 };
 
-const tar: Special = (args, { scope }) => {
-  const [mode, file, ...rest] = args;
-  const archive = literalText(file);
-  if (!/^-?t[vzjJ]*f$/.test(literalText(mode) ?? "") || archive === undefined || archive.includes(":"))
-    return "tar is only known to list an archive";
-  if (rest.some((arg) => arg.kind !== "literal" || literalText(arg)?.startsWith("-") === true))
-    return "tar with further options";
-  return pathsProblem(
-    [file].flatMap((arg) => arg ?? []),
-    scope,
+const tar: Special = ([mode, ...rest], { scope }) => {
+  const first = literalText(mode) ?? "";
+  // Letters without a dash take their values from the words behind them, in order.
+  const bundle = /^[tvzjJa]*f[tvzjJa]*$/.test(first) ? literalArg(`-${first.replace("f", "")}f`) : mode;
+  const parsed = parseOptions(
+    {
+      flags: "tvzjJa",
+      values: "f",
+      risky: true,
+      long: "list verbose gzip bzip2 xz zstd auto-compress file= exclude= wildcards full-time",
+    },
+    [bundle, ...rest].flatMap((arg) => arg ?? []),
   );
+  if (typeof parsed === "string") return parsed;
+  const file = parsed.options.get("-f") ?? parsed.options.get("--file");
+  const archive = literalText(file);
+  if (!parsed.options.has("-t") && !parsed.options.has("--list")) return "tar is only known to list an archive";
+  if (file === undefined || archive === undefined || archive.includes(":")) return "an archive that is not plain";
+  return pathsProblem([file], scope);
 };
+
+/** Compressors change a file in its place unless they are told to print, list or test. */
+const compressor: Special = (args, { scope }) => {
+  const parsed = parseOptions(
+    { flags: "cdltvqf123456789", risky: true, long: "stdout to-stdout decompress uncompress list test verbose quiet" },
+    args,
+  );
+  if (typeof parsed === "string") return parsed;
+  const prints = ["-c", "-l", "-t", "--stdout", "--to-stdout", "--list", "--test"];
+  if (parsed.operands.length > 0 && !prints.some((name) => parsed.options.has(name)))
+    return "a compressor replaces the file it is given";
+  return pathsProblem(parsed.operands, scope);
+};
+
+const unzip: Special = ([mode, ...files], { scope }) => {
+  if (!/^-(l|v|t|lv|lq|ql|Z|Z1)$/.test(literalText(mode) ?? "")) return "unzip is only known to list an archive";
+  if (files.some((arg) => mayBeOption(arg) || arg.texts[0]?.startsWith("-") === true))
+    return "unzip with further options";
+  return pathsProblem(files.slice(0, 1), scope);
+};
+
+const printenv: Special = (args) =>
+  args.length > 0 && args.every((arg) => isPublicVariable(literalText(arg) ?? "-"))
+    ? undefined
+    : "prints the environment, credentials included";
+
+const tee: Special = (args) => (args.every((arg) => literalText(arg) === "/dev/null") ? undefined : "tee writes files");
+
+const ulimit: Special = (args) =>
+  args.every((arg) => /^-[aHScdefilmnpqrstuvx]+$/.test(literalText(arg) ?? ""))
+    ? undefined
+    : "ulimit with a value changes a limit";
 
 export const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
   ["sed", sed],
@@ -330,4 +402,12 @@ export const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
   ["time", time],
   ["npm", npm],
   ["tar", tar],
+  ...["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd"].map((name): [string, Special] => [
+    name,
+    compressor,
+  ]),
+  ["unzip", unzip],
+  ["printenv", printenv],
+  ["tee", tee],
+  ["ulimit", ulimit],
 ]);

@@ -62,6 +62,7 @@ export function traitsOf(name: string, args: readonly Arg[], reads: readonly str
   const first = literalText(args[0]) ?? "";
   const cloud =
     (name === "aws" && first === "s3") ||
+    (name === "git" && /^(push|fetch|pull|clone|ls-remote)$/.test(first)) ||
     (name === "gh" && /^(gist|api|release|issue|pr)$/.test(first)) ||
     (name === "openssl" && first === "s_client") ||
     (/^(gcloud|az)$/.test(name) && first === "storage");
@@ -93,7 +94,8 @@ function operandOf(text: string): string {
     .replace(/;type=.*$/, "");
 }
 
-function namesSecret(text: string, scope: Scope): boolean {
+/** True for a word that names a file which proves who one is. */
+export function namesSecret(text: string, scope: Scope): boolean {
   if (text === "" || text.length > 4096 || /\s/.test(text) || /^https?:/.test(text)) return false;
   const home = text.startsWith("~/") ? scope.context.home + text.slice(1) : text;
   return absolutePaths(home, scope).some((path) => isSecretFile(path, scope.context));

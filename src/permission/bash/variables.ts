@@ -5,6 +5,17 @@ import { expandWord } from "./words.ts";
 /** Variables of the environment that hold nothing secret and may be printed. */
 const PUBLIC_VARIABLES =
   /^(HOME|PWD|OLDPWD|USER|LOGNAME|SHELL|PATH|LANG|LC_\w+|TERM|HOSTNAME|UID|EUID|PPID|RANDOM|SECONDS|LINENO|BASHPID|BASH_VERSION|OSTYPE|HOSTTYPE|MACHTYPE|TZ|COLUMNS|LINES|SHLVL|EPOCHSECONDS|EPOCHREALTIME|TMPDIR|NO_COLOR|CI|PIPESTATUS|FUNCNAME)$/;
+
+/** True for a variable of the environment that holds nothing secret. */
+export const isPublicVariable = (name: string): boolean => PUBLIC_VARIABLES.test(name);
+
+/** True for an assignment before a command that changes how its output looks and nothing it runs. */
+export function isSafeAssignment(name: string, value: string): boolean {
+  if (/^(GIT_PAGER|PAGER|MANPAGER)$/.test(name)) return value === "cat";
+  if (/^(GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT|FORCE_COLOR|CLICOLOR|COLUMNS)$/.test(name)) return /^\d*$/.test(value);
+  return /^(LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR)$/.test(name) && /^[\w./:+-]*$/.test(value);
+}
+
 const SPECIAL_PARAMETER = /^([0-9]+|[@*#?$!_-])$/;
 
 /** True when expanding the variable cannot show a credential of the environment. */
@@ -20,7 +31,7 @@ const DYNAMIC: VariableValue = { kind: "dynamic", texts: [""] };
  */
 export function collectVariables(root: SyntaxNode, context: BashContext, limit: number): Map<string, VariableValue> {
   const found = new Map<string, VariableValue>();
-  const scope: Scope = { context, cwds: [context.cwd], variables: new Map() };
+  const scope: Scope = { context, cwds: [context.cwd], variables: new Map(), reads: new Set() };
   const put = (name: string, value: VariableValue) => {
     const before = found.get(name);
     if (before === undefined) found.set(name, value);

@@ -6,8 +6,6 @@ import type { Traits } from "./traits.ts";
 export type Walk = {
   readonly scope: Scope;
   readonly findings: Finding[];
-  /** Literal files that are read, for a check against links. */
-  readonly reads: Set<string>;
   /** Files that hold fetched or decoded text, or credentials, since an earlier command. */
   readonly tainted: Map<string, Traits>;
   /** What assigned variables carry. */

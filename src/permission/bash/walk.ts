@@ -4,9 +4,10 @@ import { expansionProblem } from "./expansions.ts";
 import { ask, askHigh, deny } from "./finding.ts";
 import { judgeCall } from "./judge.ts";
 import type { Arg, Scope } from "./model.ts";
-import { absolutePaths, isSystemPath, mentionsCredentials, pathProblem } from "./scope.ts";
+import { absolutePaths, existenceProblem, isSystemPath, mentionsCredentials, pathProblem } from "./scope.ts";
 import { isOwnVariable } from "./special.ts";
-import { NO_TRAITS, type Traits, union } from "./traits.ts";
+import { NO_TRAITS, namesSecret, type Traits, union } from "./traits.ts";
+import { isSafeAssignment } from "./variables.ts";
 import { type Input, NO_INPUT, type Walk } from "./walk-state.ts";
 import { expandWord, literalText } from "./words.ts";
 
@@ -17,7 +18,6 @@ const MAX_FOLDERS = 16;
 const MAX_BRACES = 5;
 /** Redirections of one command, and assignments before it, that are looked at. */
 const MAX_AROUND = 200;
-const SAFE_ASSIGNMENTS = /^(LC_ALL|LANG|TZ|NO_COLOR)$/;
 
 /** Walks a node and everything below it, and answers with what flows out of it. */
 export function walkNode(walk: Walk, node: SyntaxNode, input: Input = NO_INPUT): Traits {
@@ -51,6 +51,10 @@ function walkInner(walk: Walk, node: SyntaxNode, input: Input): Traits {
       return walkChildren(walk, node, input);
     case "Command":
       return walkCommand(walk, node, input);
+    case "TestCommand":
+    case "ArithmeticCommand":
+      walk.commands += 1;
+      return walkChildren(walk, node, input);
     case "Pipeline":
       return walkPipeline(walk, node.commands, input);
     case "AndOr":
@@ -73,6 +77,7 @@ function walkInner(walk: Walk, node: SyntaxNode, input: Input): Traits {
       if (node.type === "Select") walk.findings.push(ask("waits for a choice"));
       if (node.type === "While" && isEndlessSpawner(node)) walk.findings.push(deny("starts programs without end"));
       walk.inLoop += 1;
+      if (node.type === "For" && node.wordlist !== undefined) carryWords(walk, node.name.value, node.wordlist);
       try {
         return walkChildren(walk, node, input);
       } finally {
@@ -80,7 +85,7 @@ function walkInner(walk: Walk, node: SyntaxNode, input: Input): Traits {
       }
     case "Redirected":
       checkRedirects(walk, node.redirects);
-      return walkChildren(walk, node, stdinText(walk, node.redirects, input));
+      return walkRedirected(walk, node, stdinText(walk, node.redirects, input));
     case "Redirect":
     case "HereString":
     case "HereDoc":
@@ -91,11 +96,37 @@ function walkInner(walk: Walk, node: SyntaxNode, input: Input): Traits {
       return union(walk.carried.get(node.parameter) ?? NO_TRAITS, walkChildren(walk, node, NO_INPUT));
     case "TestUnary":
       if (/^-[a-zA-Z]$/.test(node.operator) && !/^-[nzvRot]$/.test(node.operator))
-        checkReads(walk, expandWord(node.operand, walk.scope));
+        for (const arg of expandWord(node.operand, walk.scope)) {
+          const outside = existenceProblem(arg, walk.scope);
+          if (outside !== undefined) walk.findings.push(ask(outside));
+        }
       return walkChildren(walk, node, NO_INPUT);
     default:
       return walkChildren(walk, node, input);
   }
+}
+
+/** What a group of commands reads through its redirection reaches each of them. */
+function walkRedirected(walk: Walk, node: Extract<SyntaxNode, { type: "Redirected" }>, input: Input): Traits {
+  const traits = walkChildren(walk, node, input);
+  const secret = node.redirects.some(
+    (redirect) =>
+      redirect.type === "Redirect" &&
+      redirect.operator === "<" &&
+      redirect.target !== undefined &&
+      expandWord(redirect.target, walk.scope).some((arg) => arg.texts.some((text) => namesSecret(text, walk.scope))),
+  );
+  if (traits.network && secret) walk.findings.push(deny("sends credentials away"));
+  return secret ? { ...traits, credential: true } : traits;
+}
+
+/** The variable of a loop holds, in turn, what its words bring. */
+function carryWords(walk: Walk, name: string, words: readonly Word[]): void {
+  const findings = walk.findings.length;
+  const brought = union(walk.carried.get(name) ?? NO_TRAITS, ...words.map((word) => walkNode(walk, word)));
+  // The words are walked once more with the loop, which finds the same.
+  walk.findings.length = findings;
+  walk.carried.set(name, brought);
 }
 
 function walkChildren(walk: Walk, node: SyntaxNode, input: Input): Traits {
@@ -146,6 +177,7 @@ function outputOf(walk: Walk, node: CommandNode): Input {
     return { text: undefined, names: starts.length === 0 ? ["."] : words.slice(0, starts.length) };
   }
   const lists =
+    (name === "git" && first === "diff" && words.includes("--name-only")) ||
     (name === "git" && (first === "ls-files" || (first === "grep" && words.includes("-l")))) ||
     (name === "rg" &&
       words.some((word) => word === "--files" || /^-[a-zA-Z]*l$/.test(word) || word === "--files-with-matches")) ||
@@ -202,12 +234,23 @@ function walkCommand(walk: Walk, node: Command, input: Input): Traits {
       : [],
   );
   const own = judgeCall(walk, argv, { ...stdin, reads, variables: inner });
-  if (literalText(argv[0]) === "cd") changeFolder(walk, argv.slice(1));
+  const started = withoutPrefix(argv);
+  if (literalText(started[0]) === "cd") changeFolder(walk, started.slice(1));
   const traits = union(own, inner);
   if (own.shell && (inner.fetch || inner.decode)) walk.findings.push(deny("runs fetched or decoded text"));
   if (own.network && traits.credential) walk.findings.push(deny("sends credentials away"));
   markFiles(walk, argv, written, traits);
   return traits;
+}
+
+/** `command` and `builtin` run what they are given in this very shell. */
+function withoutPrefix(argv: readonly Arg[]): readonly Arg[] {
+  let index = 0;
+  while (/^(command|builtin)$/.test(literalText(argv[index]) ?? "")) {
+    index += 1;
+    while (/^-[p-]$/.test(literalText(argv[index]) ?? "")) index += 1;
+  }
+  return argv.slice(index);
 }
 
 function assignmentArg(text: string, value: Word | undefined, scope: Scope): Arg {
@@ -225,9 +268,9 @@ function checkAssignment(
   prefix: Extract<Command["prefix"][number], { type: "Assignment" }>,
 ): void {
   const value = prefix.value.type === "Word" ? expandWord(prefix.value, walk.scope) : [];
-  const plain = value.length === 1 && /^[\w./:+-]*$/.test(literalText(value[0]) ?? " ");
+  const text = value.length === 1 ? literalText(value[0]) : undefined;
   if (prefix.index !== undefined) walk.findings.push(ask("the subscript of an assignment is evaluated"));
-  if (SAFE_ASSIGNMENTS.test(prefix.name) && plain) return;
+  if (prefix.append !== true && text !== undefined && isSafeAssignment(prefix.name, text)) return;
   if (node.name === undefined) {
     if (!isOwnVariable(prefix.name))
       walk.findings.push(ask(`setting ${prefix.name} may change what other commands do`));
@@ -309,7 +352,7 @@ function changeFolder(walk: Walk, args: readonly Arg[]): void {
   ) {
     walk.findings.push(ask("changes to a folder outside the workspace"));
   }
-  for (const path of next) walk.reads.add(path);
+  for (const path of next) scope.reads.add(path);
   const cwds = [...new Set([...scope.cwds, ...next])];
   if (cwds.length > MAX_FOLDERS) walk.findings.push(ask("changes the folder too often to follow"));
   else scope.cwds = cwds;

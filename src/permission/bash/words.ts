@@ -1,5 +1,6 @@
 import type { Word, WordPart } from "unbash";
 import type { Arg, Scope } from "./model.ts";
+import { SUBSTITUTED_FILE } from "./scope.ts";
 
 /** Alternatives are multiplied out up to here, then the word counts as unknown. */
 const MAX_ALTERNATIVES = 64;
@@ -75,6 +76,9 @@ function expandPart(part: WordPart, scope: Scope, first = false): Arg[] {
         return [{ ...UNKNOWN, splits: true }];
       }
       return [variable(part.parameter, scope)];
+    case "ProcessSubstitution":
+      // One word whose number is not known. Not literal: as the name of a command it is whatever the pipe brings.
+      return [{ kind: "pattern", texts: [SUBSTITUTED_FILE], splits: false }];
     default:
       return [{ ...UNKNOWN, splits: true }];
   }

@@ -26,7 +26,8 @@ export class StreamGuard {
     this.#limits = limits;
     this.#endAt = endAt;
     this.#deadline = clock.now() + limits.firstEventMs;
-    this.#arm();
+    // The first event shortens the wait: a timer that looks early need not be set anew then.
+    this.#arm(Math.min(limits.firstEventMs, limits.idleMs));
   }
 
   /** An event with payload came. */
@@ -70,9 +71,9 @@ export class StreamGuard {
     return Math.min(TAIL_MS, this.#limits.idleMs);
   }
 
-  #arm(): void {
+  #arm(atMost = Number.POSITIVE_INFINITY): void {
     this.#cancelTimer();
-    this.#armedFor = Math.min(this.#deadline, this.#endAt);
+    this.#armedFor = Math.min(this.#deadline, this.#endAt, this.#clock.now() + atMost);
     this.#cancelTimer = this.#clock.timer(Math.max(0, this.#armedFor - this.#clock.now()), () => this.#check());
   }
 

@@ -31,7 +31,12 @@ const rule = (
 
 /** A random value, not a word or a run of zeros. */
 const random = (least: number) => (secret: string) => entropy(secret) >= least;
-const ASSIGN = "[\"'`]?\\s{0,8}(?:=>|:=|[:=])\\s{0,8}[\"'`]?";
+const QUOTE = "(?:\\\\{0,3}[\"'`])?";
+/**
+ * Between a name and its value: `=` and its kin with an optional type in front, the end of a tag, or a further field
+ * `value`, as in `name: X, value: Y`.
+ */
+const ASSIGN = `${QUOTE}\\]?\\s{0,8}(?:=>|:=|(?::\\s{0,4}[A-Za-z][A-Za-z.]{0,20}\\s{1,4})?=|[:>]|,?\\s{0,40}${QUOTE}value${QUOTE}\\s{0,4}[:=])\\s{0,8}${QUOTE}`;
 
 /** The built-in rules, 45 of them. Prefixes first in each expression, so that a text without them costs one pass. */
 export const BUILTIN_RULES: readonly SecretRule[] = [
@@ -46,7 +51,7 @@ export const BUILTIN_RULES: readonly SecretRule[] = [
     "aws-secret-access-key",
     "AWS secret access key",
     ["aws"],
-    `aws[A-Za-z0-9_.-]{0,30}(?:secret|key)[A-Za-z0-9_.-]{0,30}["'\`]?(?:\\s{0,8}(?:=>|:=|[:=])\\s{0,8}|\\s{1,8})["'\`]?(?<secret>[A-Za-z0-9/+]{40})`,
+    `aws[A-Za-z0-9_.-]{0,30}(?:secret|key)[A-Za-z0-9_.-]{0,30}(?:${ASSIGN}|["'\`]?\\s{1,8}["'\`]?)(?<secret>[A-Za-z0-9/+]{40})`,
     {
       start: "",
       end: "(?![A-Za-z0-9/+=_-])",
@@ -80,7 +85,7 @@ export const BUILTIN_RULES: readonly SecretRule[] = [
     "slack-token",
     "Slack tokens",
     ["xox", "xapp-"],
-    "(?:xox[bpares]-(?:[0-9A-Za-z]{1,20}-){1,4}[A-Za-z0-9]{14,250}|xoxe\\.xox[bp]-\\d-[A-Za-z0-9]{100,250}|xapp-\\d-[A-Z0-9]{6,20}-\\d{6,20}-[A-Za-z0-9]{20,128})",
+    "(?:xox[bpares]-(?:[0-9A-Za-z]{1,20}-){1,4}[A-Za-z0-9]{14,250}|xox[os](?:-\\d{8,14}){3}-[A-Fa-f0-9]{6,64}|xoxe\\.xox[bp]-\\d-[A-Za-z0-9]{100,250}|xapp-\\d-[A-Z0-9]{6,20}-\\d{6,20}-[A-Za-z0-9]{20,128})",
     { end: END_DASH, accept: random(3) },
   ),
   rule(
@@ -120,7 +125,7 @@ export const BUILTIN_RULES: readonly SecretRule[] = [
     "Google service account file",
     ["service_account"],
     '"private_key"\\s{0,4}:\\s{0,4}"(?<secret>-----BEGIN (?:RSA )?PRIVATE KEY-----[A-Za-z0-9+/=\\\\\\s]{64,5000}-----END (?:RSA )?PRIVATE KEY-----(?:\\\\n)?)"',
-    { start: "", end: "", flags: "d", accept: (secret) => pemBody(secret) },
+    { start: "", end: "", flags: "d", ownFilter: true, accept: (secret) => pemBody(secret) },
   ),
   rule("google-oauth-secret", "Google OAuth client secret", ["gocspx-"], "GOCSPX-[A-Za-z0-9_-]{28}", {
     end: END_DASH,
@@ -174,12 +179,13 @@ export const BUILTIN_RULES: readonly SecretRule[] = [
     },
   ),
   rule("aliyun-access-key-id", "Alibaba Cloud access key id", ["ltai"], "LTAI[A-Za-z0-9]{12,21}", {
-    accept: (secret) => entropy(secret) >= 3 && /\d/.test(secret),
+    accept: (secret) => entropy(secret) >= 3 && (/\d/.test(secret) || isMixed(secret.slice(4))),
   }),
   rule("tencent-secret-id", "Tencent Cloud secret id", ["akid"], "AKID[A-Za-z0-9]{32}", { accept: random(3.5) }),
   rule("azure-client-secret", "Azure client secret", ["q~"], "[A-Za-z0-9_~.]{3}\\dQ~[A-Za-z0-9_~.-]{31,34}", {
     start: "(?<![A-Za-z0-9_~.-])",
-    end: "(?![A-Za-z0-9_~.-])",
+    // A full stop may end the sentence.
+    end: "(?![A-Za-z0-9_~-]|\\.[A-Za-z0-9_~-])",
     accept: random(3.5),
   }),
   rule(
@@ -253,8 +259,9 @@ export const BUILTIN_RULES: readonly SecretRule[] = [
     "private-key",
     "Private key block",
     ["private key"],
-    "-----BEGIN (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----)[\\s\\S]){64,20000}-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----",
-    { start: "", end: "", accept: (secret) => pemBody(secret) },
+    // A block that was cut off has no end.
+    "-----BEGIN (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----)[\\s\\S]){64,20000}-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\\\[nr]|\\s){1,40}(?:[A-Z][A-Za-z-]{2,20}: [^\\n\\\\]{1,100}|[A-Za-z0-9+/=]{16,100})){2,400})",
+    { start: "", end: "", ownFilter: true, accept: (secret) => pemBody(secret) },
   ),
   rule(
     "jwt",
@@ -280,8 +287,8 @@ export const BUILTIN_RULES: readonly SecretRule[] = [
   rule(
     "generic-secret",
     "Assignment of a random value to a secret-like name",
-    ["key", "token", "secret", "passw", "pwd", "credential", "auth"],
-    `[A-Za-z0-9_.-]{0,40}(?:api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|secret|token|passw(?:or)?d|passphrase|pwd|credentials?|auth[_-]?key|[_-]key|key)[A-Za-z0-9_-]{0,20}${ASSIGN}(?<secret>[A-Za-z0-9_+/=.~!@#$%^&*-]{16,256})`,
+    ["key", "token", "secret", "pass", "pwd", "credential", "auth"],
+    `[A-Za-z0-9_.-]{0,40}(?:api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|secret|token|passw(?:or)?d|passphrase|[_-]pass|pwd|credentials?|auth[_-]?key|[_-]key|key)[A-Za-z0-9_-]{0,20}(?:${ASSIGN}|(?<=--[A-Za-z0-9-]{2,40})[ \\t]{1,4}["']?)(?<secret>[A-Za-z0-9_+/=.~!@#$%^&*-]{16,256})`,
     { start: "(?<![A-Za-z0-9_.-])", end: "", flags: "id", fallback: true, accept: isGenericSecret },
   ),
 ];
@@ -293,7 +300,12 @@ function pemBody(block: string): boolean {
     .replaceAll("\\n", "\n")
     .replace(/^[\w-]+:.*$/gm, "")
     .replace(/\s/g, "");
-  return body.length >= 64 && !body.includes("...") && !isPlaceholder(body) && entropy(body) >= 4;
+  // Real ones hold long runs of one letter: the format of OpenSSH begins with zeros.
+  return (
+    body.length >= 64 &&
+    !/\.\.\.|<[^>]*>|\$[{(]|\{\{|\*{3}|example|placeholder|redacted/i.test(body) &&
+    entropy(body) >= 4
+  );
 }
 
 function usableUrl(url: string): boolean {
@@ -301,10 +313,16 @@ function usableUrl(url: string): boolean {
   return match !== null && isUsablePassword(match[1] ?? "", match[2] ?? "");
 }
 
+/** Letters of both cases in no order of words. */
+function isMixed(text: string): boolean {
+  return (text.match(/[a-z][A-Z]|[A-Z][a-z]/g)?.length ?? 0) >= text.length / 3;
+}
+
 /** Names that say where a secret is kept, or that are public. */
 const NAME_ENDS =
   /^(names?|ref|file|path|id|type|url|uri|host|hostname|endpoint|header|prefix|suffix|label|checksum|etag|color|format|count|limit|max|length|size|version|field|column|expiry|ttl)$/;
-const NAME_PARTS = /^(public|publishable|keyboard|keywords?|monkey|author|turkey|hockey|integrity)$/;
+const NAME_PARTS =
+  /^(public|publishable|pub(key)?\d*|site|sitekey|hotkeys?|shortcuts?|keyboard|keywords?|monkey|author|turkey|hockey|integrity)$/;
 
 function isNameOnly(name: string): boolean {
   const parts = name

@@ -1,9 +1,8 @@
 import type { Form } from "./forms.ts";
 
 const ASCII = 128;
-
-/** Keys are `state * 65536 + code`: exact up to 2^37 states. */
-const key = (state: number, code: number): number => state * 65_536 + code;
+/** No edge. */
+const NONE = -1;
 
 /**
  * All forms of all secrets as one Aho–Corasick automaton over UTF-16 units: one step per character whatever the number of
@@ -11,15 +10,19 @@ const key = (state: number, code: number): number => state * 65_536 + code;
  * anew for each set of secrets are not inlined, and this runs for every character that leaves a run.
  */
 export class Automaton {
-  readonly #edges = new Map<number, number>();
-  /** The first edge of each state beside the map, and those of the first state: most steps need no look-up. */
-  readonly #firstCode: number[] = [-1];
-  readonly #firstNext: number[] = [0];
+  /**
+   * The tree of all forms, a state a place: the character that leads to it, its first child, its next sibling. Lists of
+   * numbers, because one automaton is made for each run, and nearly all states have one child.
+   */
+  readonly #code: number[] = [NONE];
+  readonly #child: number[] = [NONE];
+  readonly #sibling: number[] = [NONE];
+  /** Children of the first state, which has many, and is asked about every character. */
   readonly #roots = new Uint32Array(ASCII);
+  readonly #otherRoots = new Map<number, number>();
   readonly #fail: number[] = [0];
   readonly #depth: number[] = [0];
   readonly #output: (Form | undefined)[] = [undefined];
-  readonly #children: number[][] = [[]];
 
   constructor(forms: readonly Form[]) {
     for (const form of forms) this.#add(form);
@@ -30,11 +33,8 @@ export class Automaton {
   step(from: number, code: number): number {
     let state = from;
     while (state !== 0) {
-      if (this.#firstCode[state] === code) return this.#firstNext[state] ?? 0;
-      if ((this.#children[state]?.length ?? 0) > 1) {
-        const next = this.#edges.get(key(state, code));
-        if (next !== undefined) return next;
-      }
+      const next = this.#next(state, code);
+      if (next !== NONE) return next;
       state = this.#fail[state] ?? 0;
     }
     return this.#root(code);
@@ -52,7 +52,7 @@ export class Automaton {
 
   /** How many of them must be held back: of a finished form that nothing continues only what may begin inside it. */
   depth(state: number): number {
-    const leaf = state !== 0 && this.#firstCode[state] === -1;
+    const leaf = state !== 0 && this.#child[state] === NONE;
     return this.#depth[leaf ? (this.#fail[state] ?? 0) : state] ?? 0;
   }
 
@@ -61,33 +61,36 @@ export class Automaton {
     return this.#output[state];
   }
 
+  #next(state: number, code: number): number {
+    let child = this.#child[state] ?? NONE;
+    while (child !== NONE && this.#code[child] !== code) child = this.#sibling[child] ?? NONE;
+    return child;
+  }
+
   #root(code: number): number {
-    return (code < ASCII ? this.#roots[code] : this.#edges.get(code)) ?? 0;
+    return (code < ASCII ? this.#roots[code] : this.#otherRoots.get(code)) ?? 0;
   }
 
   #add(form: Form): void {
     let state = 0;
     for (let index = 0; index < form.text.length; index += 1) {
       const code = form.text.charCodeAt(index);
-      state = this.#edges.get(key(state, code)) ?? this.#grow(state, code);
+      const next = this.#next(state, code);
+      state = next === NONE ? this.#grow(state, code) : next;
     }
     this.#output[state] ??= form;
   }
 
   #grow(state: number, code: number): number {
-    const next = this.#depth.push((this.#depth[state] ?? 0) + 1) - 1;
+    const next = this.#code.push(code) - 1;
+    this.#sibling.push(this.#child[state] ?? NONE);
+    this.#child.push(NONE);
+    this.#child[state] = next;
+    this.#depth.push((this.#depth[state] ?? 0) + 1);
     this.#fail.push(0);
     this.#output.push(undefined);
-    this.#children.push([]);
-    this.#firstCode.push(-1);
-    this.#firstNext.push(0);
-    this.#edges.set(key(state, code), next);
-    this.#children[state]?.push(code);
     if (state === 0 && code < ASCII) this.#roots[code] = next;
-    if (this.#firstCode[state] === -1) {
-      this.#firstCode[state] = code;
-      this.#firstNext[state] = next;
-    }
+    else if (state === 0) this.#otherRoots.set(code, next);
     return next;
   }
 
@@ -96,9 +99,8 @@ export class Automaton {
     const queue: number[] = [0];
     for (let index = 0; index < queue.length; index += 1) {
       const state = queue[index] ?? 0;
-      for (const code of this.#children[state] ?? []) {
-        const child = this.#edges.get(key(state, code)) ?? 0;
-        if (state !== 0) this.#fail[child] = this.step(this.#fail[state] ?? 0, code);
+      for (let child = this.#child[state] ?? NONE; child !== NONE; child = this.#sibling[child] ?? NONE) {
+        if (state !== 0) this.#fail[child] = this.step(this.#fail[state] ?? 0, this.#code[child] ?? NONE);
         this.#output[child] ??= this.#output[this.#fail[child] ?? 0];
         queue.push(child);
       }

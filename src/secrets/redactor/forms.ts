@@ -5,6 +5,8 @@ const encoder = new TextEncoder();
 
 /** Shorter pieces appear in text by chance. */
 const MIN_PIECE = 8;
+/** Bytes. Longer values are keys, which nobody prints letter by letter. */
+const MAX_SPELLED_OUT = 128;
 
 export type Form = {
   readonly name: string;
@@ -16,28 +18,19 @@ export type Form = {
 /** A value in every form in which it usually leaves a program (S-5). */
 export function formsOf(name: string, value: string): Form[] {
   const texts = new Set<string>([value]);
-  const json = jsonBody(value);
-  const url = encodeURIComponent(value);
-  const strict = url.replace(/[!'()*]/g, (char) => percent(char));
   const bytes = encoder.encode(value);
   const hex = toHex(bytes);
   const wrapping = new Set([hex, hex.toUpperCase(), ...base64Forms(bytes)]);
   for (const text of [
-    json,
-    json.replaceAll("/", "\\/"),
-    jsonBody(json),
-    escapeNonAscii(json),
-    escapeNonAscii(json).replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`),
-    url,
-    strict,
-    url.replaceAll("%20", "+"),
-    strict.replaceAll("%20", "+"),
-    value.replace(/[&<>"']/g, (char) => HTML[char] ?? char),
+    ...jsonForms(value),
+    ...urlForms(value),
+    ...markupForms(value),
+    ...codeForms(value, bytes),
+    ...(bytes.length <= MAX_SPELLED_OUT ? spelledOut(value, bytes) : []),
     ...wrapping,
   ]) {
     texts.add(text);
   }
-  for (const text of [url, strict]) texts.add(text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()));
   // Tools number or indent the lines of a value, so each line counts for itself.
   if (value.includes("\n")) {
     for (const line of value.split(/\r?\n/)) {
@@ -50,7 +43,66 @@ export function formsOf(name: string, value: string): Form[] {
     .map((text) => ({ name, text, wraps: wrapping.has(text) }));
 }
 
-const HTML: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+/** JSON strings as writers differ in them: slashes, markup and letters beyond ASCII escaped or not, and once more inside. */
+function jsonForms(value: string): string[] {
+  const json = jsonBody(value);
+  const ascii = escapeUnits(json, /[\u007f-\uffff]/g);
+  const markup = escapeUnits(json, /[<>&]/g);
+  const plain = [json, ascii, markup, escapeUnits(markup, /['\u007f-\uffff]/g), json.replaceAll("/", "\\/")];
+  const once = [...plain, ...plain.map(upperUnits)];
+  const twice = [json, ascii, upperUnits(ascii)].map(jsonBody);
+  return [...once, ...twice, ...twice.map(jsonBody)];
+}
+
+/** Form and path encodings, in capitals and small letters, and an encoding of the encoding. */
+function urlForms(value: string): string[] {
+  const url = encodeURIComponent(value);
+  const strict = url.replace(/[!'()*]/g, (char) => percent(char));
+  const once = [url, strict].flatMap((text) => [text, text.replaceAll("%20", "+"), text.replaceAll("%2F", "/")]);
+  const both = [...once, ...once.map(lowerPercents)];
+  return [...both, ...[strict, lowerPercents(strict)].map((text) => text.replaceAll("%", "%25"))];
+}
+
+/** HTML and XML, whose writers differ in the quotes. */
+function markupForms(value: string): string[] {
+  const text = value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const quoted = (double: string, single: string) => text.replaceAll('"', double).replaceAll("'", single);
+  return [
+    text,
+    quoted("&quot;", "'"),
+    quoted("&quot;", "&#39;"),
+    quoted("&quot;", "&#x27;"),
+    quoted("&quot;", "&apos;"),
+    quoted("&#34;", "&#39;"),
+  ];
+}
+
+/** Text inside quotes of a shell, and bytes as Python prints them. */
+function codeForms(value: string, bytes: Uint8Array): string[] {
+  const printed = Array.from(bytes, (byte) => {
+    const known = PYTHON[byte];
+    if (known !== undefined) return known;
+    return byte < 32 || byte > 126 ? `\\x${byte.toString(16).padStart(2, "0")}` : String.fromCharCode(byte);
+  }).join("");
+  return [value.replaceAll("'", "'\\''"), value.replace(/["\\$`]/g, "\\$&"), printed, printed.replaceAll("'", "\\'")];
+}
+
+const PYTHON: Readonly<Record<number, string>> = { 9: "\\t", 10: "\\n", 13: "\\r", 92: "\\\\" };
+
+/** Every letter escaped, which makes a value several times as long. */
+function spelledOut(value: string, bytes: Uint8Array): string[] {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"));
+  const percents = `%${hex.join("%")}`;
+  return [
+    escapeUnits(value, /[\s\S]/g),
+    percents,
+    percents.toUpperCase(),
+    `\\x${hex.join("\\x")}`,
+    hex.join(":"),
+    hex.join(" "),
+    toBase64(encoder.encode(toBase64(bytes))),
+  ];
+}
 
 function jsonBody(text: string): string {
   return JSON.stringify(text).slice(1, -1);
@@ -60,8 +112,16 @@ function percent(char: string): string {
   return `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
-function escapeNonAscii(text: string): string {
-  return text.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+function lowerPercents(text: string): string {
+  return text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+}
+
+function escapeUnits(text: string, units: RegExp): string {
+  return text.replace(units, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function upperUnits(text: string): string {
+  return text.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`);
 }
 
 /**

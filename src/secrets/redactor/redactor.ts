@@ -1,6 +1,7 @@
 import type { Redactor, StreamRedactor } from "../../contract/redaction.ts";
 import { Automaton } from "./automaton.ts";
 import { type Form, formsOf } from "./forms.ts";
+import { redactValue } from "./redact-value.ts";
 import { beginsBreak, createWrappedReader } from "./wrapped.ts";
 
 const MIN_BYTES = 8;
@@ -25,7 +26,9 @@ export function createRedactor(secrets: Readonly<Record<string, string>>): Redac
   const forms = entries.flatMap(([name, value]) => formsOf(name, value));
   const automaton = new Automaton(forms);
   const wrapping = new Automaton(forms.filter((form) => form.wraps));
+  const shortest = Math.min(...forms.map((form) => form.text.length));
   const redact = (text: string): string => {
+    if (text.length < shortest || isClean(text, automaton)) return text;
     const stream = createStream(automaton, wrapping);
     return stream.push(text) + stream.flush();
   };
@@ -33,7 +36,7 @@ export function createRedactor(secrets: Readonly<Record<string, string>>): Redac
     active: true,
     redact,
     // The shape stays; only strings (and numbers that are secrets) change.
-    redactJson: <T>(value: T): T => redactValue(value, redact, 0) as T,
+    redactJson: <T>(value: T): T => redactValue(value, redact) as T,
     createStream: () => createStream(automaton, wrapping),
   };
 }
@@ -44,6 +47,19 @@ const IDENTITY: Redactor = {
   redactJson: (value) => value,
   createStream: () => ({ push: (chunk) => chunk, flush: () => "" }),
 };
+
+/** Whether a whole text surely holds no form: most texts do not, and finding that out makes nothing. */
+function isClean(text: string, automaton: Automaton): boolean {
+  let state = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    // A form may go on behind the break.
+    if (state !== 0 && beginsBreak(code)) return false;
+    state = automaton.step(state, code);
+    if (automaton.output(state) !== undefined) return false;
+  }
+  return true;
+}
 
 type Found = { readonly start: number; readonly end: number; readonly name: string };
 
@@ -120,26 +136,4 @@ function createStream(automaton: Automaton, wrapping: Automaton): StreamRedactor
       return settle(offset + held.length);
     },
   };
-}
-
-/** Deeper values than the engine ever stores are shown as redacted text. */
-const MAX_DEPTH = 200;
-
-function redactValue(value: unknown, redact: (text: string) => string, depth: number): unknown {
-  if (typeof value === "string") return redact(value);
-  if (typeof value === "number" || typeof value === "bigint") {
-    const text = String(value);
-    const shown = redact(text);
-    return shown === text ? value : shown;
-  }
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
-    return value;
-  if (depth > MAX_DEPTH) return redact(JSON.stringify(value) ?? "");
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, redact, depth + 1));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  // Own keys are defined, not assigned, so that `__proto__` stays a key.
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [redact(key), redactValue(item, redact, depth + 1)]),
-  );
 }

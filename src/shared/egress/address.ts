@@ -7,11 +7,15 @@ const PRIVATE_SUFFIXES = [
   "internal",
   "home.arpa",
   "localdomain",
+  "svc",
   "intranet",
   "lan",
   "corp",
   "home",
 ];
+
+/** Public by its number, but each virtual machine of Azure reaches its own host there. */
+const PLATFORM_ADDRESSES = new Set(["168.63.129.16"]);
 
 /** IPv6 blocks inside 2000::/3 that carry or stand for another address; `range()` does not name all of them. */
 const EMBEDDING_BLOCKS = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map((block) =>
@@ -32,7 +36,8 @@ export function judgeAddress(text: string): AddressVerdict {
   const address = ipaddr.process(text);
   const range = address.range();
   if (range !== "unicast") return { public: false, reason: `${range} address` };
-  if (address instanceof ipaddr.IPv4) return PUBLIC;
+  if (address instanceof ipaddr.IPv4)
+    return PLATFORM_ADDRESSES.has(address.toString()) ? { public: false, reason: "platform address" } : PUBLIC;
   if (!address.match(GLOBAL_UNICAST)) return { public: false, reason: "not a global address" };
   if (EMBEDDING_BLOCKS.some((block) => address.match(block)))
     return { public: false, reason: "special-purpose address" };

@@ -85,7 +85,7 @@ export async function checkHops(
   return worst;
 }
 
-/** True when the host is one of the domains or below one; `*.example.com` means the same as `example.com`. */
+/** True when the host is one of the domains or below one; `*.example.com` and `.example.com` mean the same as `example.com`. */
 export function isAllowedDomain(hostname: string, domains: readonly string[]): boolean {
   const host = bareName(hostname);
   return domains.some((entry) => {
@@ -95,7 +95,7 @@ export function isAllowedDomain(hostname: string, domains: readonly string[]): b
 }
 
 function canonicalDomain(entry: string): string {
-  const name = entry.trim().replace(/^\*\./, "");
+  const name = entry.trim().replace(/^\*?\./, "");
   // The same parser as for the URL, so that an international name compares in its ASCII form.
   return URL.canParse(`http://${name}/`) ? bareName(new URL(`http://${name}/`).hostname) : "";
 }

@@ -38,6 +38,9 @@ describe("the address check", () => {
       "a.localdomain",
       "LOCALHOST",
       "host.docker.internal",
+      "kubernetes.default.svc",
+      "168.63.129.16",
+      "[::ffff:168.63.129.16]",
     ];
     for (const host of hosts) expect([host, await verdict(`http://${host}/`)]).toEqual([host, "block"]);
   });
@@ -65,6 +68,7 @@ describe("the address check", () => {
     expect(await verdict("https://a.b.example.com/", { allowDomains })).toBe("allow");
     expect(await verdict("https://xn--bcher-kva.example/", { allowDomains })).toBe("allow");
     expect(await verdict("https://notexample.com/", { allowDomains })).toBe("ask");
+    expect(await verdict("https://a.example.com/", { allowDomains: [".example.com"] })).toBe("allow");
     expect(await verdict("https://example.com.evil.example/", { allowDomains })).toBe("ask");
     expect(await verdict("http://127.0.0.1/", { allowDomains })).toBe("block");
     expect(isAllowedDomain("example.com", ["", "*.", "not a host/"])).toBe(false);

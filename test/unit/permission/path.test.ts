@@ -65,6 +65,22 @@ describe("the file class", () => {
     }
   });
 
+  // spec: S-1
+  it("takes files of shell variables for credentials, whatever stands before or behind .env", async () => {
+    for (const path of [".envrc", ".env~", "deploy/prod.env", "app.ENV"])
+      expect([path, (await ask(path)).verdict]).toEqual([path, "protected"]);
+    for (const path of ["example.env", ".env.dist", "environment", "src/env.ts", ".env.d.x/a"])
+      expect([path, (await ask(path)).verdict]).toEqual([path, "inside"]);
+  });
+
+  // spec: S-1
+  it("refuses control characters, line separators and half characters, and no letters", async () => {
+    for (const path of ["a\x85b", "a\u2028b", "a\u206eb", "a\ud800", "a\nb"])
+      expect([path, (await ask(path)).verdict]).toEqual([path, "invalid"]);
+    for (const path of ["👩‍💻.md", "日本語.txt", "nai\u0308ve"])
+      expect([path, (await ask(path)).verdict]).toEqual([path, "inside"]);
+  });
+
   it("lets a restricted writer write its folders only and read the workspace", async () => {
     const allowDirs = ["/memory/u1"];
     expect(await ask("src/a.ts", { op: "write", allowDirs })).toMatchObject({ verdict: "outside" });

@@ -143,6 +143,17 @@ describe("the policy", () => {
     expect(await decide({}, "Bash", { command: "cat link/passwd" }, { class: "bash", links })).toBe("ask");
     expect(await decide({}, "Bash", { command: "cat env.txt" }, { class: "bash", links })).toBe("ask");
     expect(await decide({}, "Bash", { command: "cat a.txt" }, { class: "bash", links })).toBe("allow");
+    for (const command of [
+      "sed -n p env.txt",
+      "awk 1 env.txt",
+      "jq . env.txt",
+      "wc -l < env.txt",
+      "find link",
+      "cat link/../x",
+    ])
+      expect([command, await decide({}, "Bash", { command }, { class: "bash", links })]).toEqual([command, "ask"]);
+    for (const command of ["sed -n p a.txt", "wc -l < a.txt", "find src", "cat src/../x"])
+      expect([command, await decide({}, "Bash", { command }, { class: "bash", links })]).toEqual([command, "allow"]);
   });
 
   it("refuses glob patterns that leave the workspace", async () => {

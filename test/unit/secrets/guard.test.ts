@@ -52,6 +52,57 @@ describe("the secret guard", () => {
     expect(rules("postgres://app:${PASSWORD}@db.example/x".replace("{", "{"))).toEqual([]);
   });
 
+  // spec: S-3
+  it("finds generic and AWS values in every way of assigning them", () => {
+    const shapes = [
+      "<password>%</password>",
+      '<add key="ApiKey" value="%" />',
+      '- name: DB_PASSWORD\n  value: "%"',
+      '{"name":"API_TOKEN","value":"%"}',
+      '{\\"api_key\\":\\"%\\"}',
+      'os.environ["API_KEY"] = "%"',
+      'API_KEY: str = "%"',
+      "tool --token %",
+      'passphrase: "%"',
+      "DB_PASS=%",
+    ];
+    for (const shape of shapes)
+      expect([shape, rules(shape.replace("%", LETTERS))]).toEqual([shape, ["generic-secret"]]);
+    const secret = `${LETTERS}/q7Rk+Lx`;
+    for (const shape of ["<aws_secret_access_key>%</aws_secret_access_key>", "name: AWS_SECRET_ACCESS_KEY\nvalue: %"])
+      expect([shape, rules(shape.replace("%", secret))]).toEqual([shape, ["aws-secret-access-key"]]);
+    for (const name of ["hotkey", "siteKey", "recaptcha_site_key", "pubkey256", "a bypass"])
+      expect([name, rules(`${name}="${LETTERS}"`)]).toEqual([name, []]);
+  });
+
+  // spec: S-3
+  it("finds tokens of letters alone, of short groups and at the end of a sentence", () => {
+    expect(rules(join("key: LT", "AI", "aDhDmBvRYrGwnoUk"))).toEqual(["aliyun-access-key-id"]);
+    expect(rules(join("LT", "AInternationalShipping"))).toEqual([]);
+    expect(rules(join("xo", "xs-938214926823-269699392452-998397372988-", "40cd624632"))).toEqual(["slack-token"]);
+    expect(rules(join("The secret is Ab3", "4Q", "~", LETTERS, "aZ."))).toEqual(["azure-client-secret"]);
+  });
+
+  // spec: S-3
+  it("finds key blocks as OpenSSH writes them, with runs of one letter, and blocks that were cut off", () => {
+    const head = join("-----BEGIN OPENSSH ", "PRIVATE", " KEY-----");
+    const foot = join("-----END OPENSSH ", "PRIVATE", " KEY-----");
+    const body = [join("b3BlbnNzaC1rZXktdjEAAAAABG5vbmUA", "AAAEbm9uZQAAAAAAAAAB"), LETTERS, `${LETTERS}q7Rk`, LETTERS];
+    const block = [head, ...body, foot, ""];
+    const forms = {
+      plain: block.join("\n"),
+      escaped: block.join("\\n"),
+      quoted: block.map((line) => `> ${line}`).join("\n"),
+      cut: block.slice(0, -2).join("\n"),
+    };
+    for (const [form, text] of Object.entries(forms)) {
+      expect([form, rules(text)]).toEqual([form, ["private-key"]]);
+      expect([form, guard.redact(text).includes(LETTERS)]).toEqual([form, false]);
+    }
+    expect(rules([head, `<the key of ${LETTERS}${LETTERS}${LETTERS}>`, foot].join("\n"))).toEqual([]);
+    expect(rules(`if (line.startsWith("${head}")) return ${LETTERS};`)).toEqual([]);
+  });
+
   it("takes own rules, exempt paths and the guard that does nothing", () => {
     const own = createSecretGuard({
       rules: [{ id: "badge", name: "Badge", keywords: ["badge-"], pattern: /badge-\d{6}/g }],
@@ -89,6 +140,8 @@ describe("the secret guard", () => {
       "https://a:b",
       "xoxb-1-",
       '"private_key":"',
+      'key",  "value" ',
+      "-----BEGIN PRIVATE KEY-----\nabcdefghijklmnopq\n",
       "glpat-",
       "a".repeat(50),
       "_authToken=",

@@ -66,6 +66,43 @@ describe("the redactor", () => {
     }
   });
 
+  // spec: S-5
+  it("hides a value however a writer of JSON, addresses, markup or code escapes it", () => {
+    const value = `a'b"c<d>&e/f ü\\g\t$h\u007f`;
+    const odd = createRedactor({ ODD: value });
+    const json = JSON.stringify(value).slice(1, -1);
+    const units = (text: string, which: RegExp) =>
+      text.replace(which, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    const url = encodeURIComponent(value).replaceAll("'", "%27");
+    const hex = Array.from(new TextEncoder().encode(value), (byte) => byte.toString(16).padStart(2, "0"));
+    const forms = [
+      units(json, /[<>&]/g),
+      units(json, /[<>&]/g).replace(/u003[ce]/g, (code) => `u${code.slice(1).toUpperCase()}`),
+      units(json, /[\u007f-\uffff]/g),
+      JSON.stringify(units(json, /[\u007f-\uffff]/g)).slice(1, -1),
+      units(value, /[\s\S]/g),
+      url.replaceAll("%2F", "/"),
+      url.replaceAll("%", "%25"),
+      `%${hex.join("%")}`,
+      `%${hex.join("%").toUpperCase()}`,
+      `\\x${hex.join("\\x")}`,
+      hex.join(":"),
+      hex.join(" "),
+      btoa(btoa(String.fromCharCode(...new TextEncoder().encode(value)))),
+      value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+      value
+        .replaceAll("&", "&amp;")
+        .replaceAll("<", "&lt;")
+        .replaceAll(">", "&gt;")
+        .replaceAll('"', "&#34;")
+        .replaceAll("'", "&#39;"),
+      value.replaceAll("'", "'\\''"),
+      value.replace(/["\\$]/g, "\\$&"),
+      "a'b\"c<d>&e/f \\xc3\\xbc\\\\g\\t$h\\x7f",
+    ];
+    for (const form of forms) expect([form, odd.redact(`x ${form} y`)]).toEqual([form, "x [SECRET:ODD] y"]);
+  });
+
   it("gives text without secrets back unchanged", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" })), (pieces) => {
@@ -106,6 +143,14 @@ describe("the redactor", () => {
     let nested: unknown = SECRET;
     for (let depth = 0; depth < 1000; depth += 1) nested = [nested];
     expect(JSON.stringify(redactor.redactJson(nested))).not.toContain(SECRET);
+  });
+
+  it("hands back the same object where nothing had to change", () => {
+    const value = { a: ["nothing to hide here", 1], b: { c: "short" } };
+    expect(redactor.redactJson(value)).toBe(value);
+    const half = redactor.redactJson({ clean: value, dirty: SECRET });
+    expect(half).toEqual({ clean: value, dirty: "[SECRET:DB]" });
+    expect(half.clean).toBe(value);
   });
 
   it("gets through texts made of almost-secrets", () => {
