@@ -175,7 +175,7 @@ export class SessionDriver {
   async #drive(config: RunConfig, signal: AbortSignal): Promise<DriveEnd | undefined> {
     const { journal } = this.#ports;
     try {
-      const deps = await this.#ports.engine(config);
+      const deps = await unlessAborted(this.#ports.engine(config), signal);
       if (!deps.ok) {
         this.#fail(config.run_id, { category: "interrupted", message: deps.error.message, retryable: true });
         return { kind: "ended" };
@@ -221,4 +221,12 @@ export class SessionDriver {
     else if (output.entries.length > 0 || output.audit.length > 0) this.#commit(runId, output);
     else journal.announce(runId, output.events);
   }
+}
+
+/** The same, but given up when the signal aborts: an engine that waits for other machines holds no cancel back. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
 }

@@ -489,7 +489,8 @@ export class Session extends BookObject {
       );
     }
     return composeEngine({
-      deployment: await this.#equipped(config.run_id),
+      // A run that only has to be ended calls nothing any more.
+      deployment: this.#journal.fold.run?.cancelled ? this.#deployment() : await this.#equipped(config.run_id),
       run: config,
       credentials,
       sandbox: this.#sandbox(),
