@@ -490,7 +490,8 @@ export class Session extends BookObject {
     }
     return composeEngine({
       // A run that only has to be ended calls nothing any more.
-      deployment: this.#journal.fold.run?.cancelled ? this.#deployment() : await this.#equipped(config.run_id),
+      deployment:
+        this.#journal.fold.run?.cancelled !== undefined ? this.#deployment() : await this.#equipped(config.run_id),
       run: config,
       credentials,
       sandbox: this.#sandbox(),

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../../src/compose/bindings.ts";
+import { composeDeployment } from "../../src/compose/deployment.ts";
+import { withMcpTools } from "../../src/compose/mcp.ts";
 import { mcpServers } from "../../src/compose/mcp-servers.ts";
 import { composeRedactor } from "../../src/compose/secrets.ts";
+import type { Tool } from "../../src/contract/tools.ts";
 import { toolName } from "../../src/mcp/names.ts";
 
 const servers = (...list: object[]) => JSON.stringify(list);
@@ -44,4 +47,19 @@ test("a tool's name fits every provider, and long ones stay apart", () => {
   const long = (end: string) => toolName("lab", `${"x".repeat(80)}${end}`);
   expect(long("a")).toMatch(/^[A-Za-z0-9_-]{64}$/);
   expect(long("a")).not.toBe(long("b"));
+});
+
+test("of tools whose names come out the same the first is there, and none takes the place of the product's own", async () => {
+  const deployment = composeDeployment({}, readConfig({}));
+  const [own] = deployment.tools.list();
+  const tool = (name: string, description: string) =>
+    ({ ...own, name, description, inputSchema: { type: "object" } }) as Tool;
+  const name = toolName("lab", "a.b");
+  expect(toolName("lab", "a/b")).toBe(name);
+  const equipped = withMcpTools(deployment, [tool(name, "first"), tool(name, "second"), tool("Read", "not ours")]);
+  expect(equipped.toolDefinitions.slice(deployment.toolDefinitions.length)).toEqual([
+    { name, description: "first", inputSchema: { type: "object" } },
+  ]);
+  expect(equipped.tools.get("Read")).toBe(deployment.tools.get("Read"));
+  expect(equipped.promptMeasure.toolsDigest).not.toBe(deployment.promptMeasure.toolsDigest);
 });

@@ -148,6 +148,17 @@ describe("a server's question", () => {
     expect(unpaired(await historyOf(name))).toEqual([]);
   }, 20_000);
 
+  test("gets 404 for an answer that is the first to reach the object after it was lost", async () => {
+    const name = "elicit-first";
+    const { stream, question } = await asked(name);
+    // Nobody watches any more, so that nobody else wakes the object.
+    await stream.cancel();
+    await abortAllDurableObjects();
+    expect((await answer(name, question.id, { action: "decline" })).status).toBe(404);
+    await expect.poll(async () => JSON.stringify(await historyOf(name))).toContain("Whether it took effect is unknown");
+    expect(await audited(name)).toEqual([]);
+  }, 20_000);
+
   test("of a sub-agent comes on the session's stream under the sub-agent's name", async () => {
     const name = "elicit-sub";
     const agent = { id: "s", name: "Agent", input: { description: "d", prompt: "ask them" } };

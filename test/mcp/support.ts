@@ -12,3 +12,8 @@ export const lab = (id: string, tool: string, input: Record<string, unknown> = {
 export async function callsOf(key: string): Promise<McpCall[]> {
   return (await fetch(`${env.MCP}/__calls/${encodeURIComponent(key)}`)).json();
 }
+
+/** Ids of the sessions that are open at the server. */
+export async function openSessions(): Promise<string[]> {
+  return (await fetch(`${env.MCP}/__sessions`)).json();
+}

@@ -1,11 +1,10 @@
 import { abortAllDurableObjects } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { MCP_TOOLS } from "../support/scripted-mcp-tools.ts";
 import type { SseReader } from "../support/sse-client.ts";
 import { anthropicTurn } from "../support/wires.ts";
 import { call, createSession, post, script, seen, send } from "../workers/support/client.ts";
-import { callsOf, lab } from "./support.ts";
+import { callsOf, lab, openSessions } from "./support.ts";
 
 function results(stream: SseReader): unknown[] {
   return stream.seen.filter(({ type }) => type === "tool_result").map(({ data }) => data.output);
@@ -47,16 +46,26 @@ test("a tool runs after a yes, once, and its result goes on to the model; the mo
   );
 });
 
-test("a tool the operator lists as reading only runs without a question, and calls share the server's session", async () => {
+test("reading tools run without a question; calls share the server's session, which outlives the object and ends with ours", async () => {
   const name = "mcp-reads";
-  const turns = ["1", "2"].map((id) => anthropicTurn({ calls: [lab(id, "look", { key: name })] }));
-  await script(name, [...turns, anthropicTurn({ text: "ok" })]);
+  await script(name, [
+    anthropicTurn({ calls: [lab("1", "look", { key: name })] }),
+    anthropicTurn({ calls: [lab("2", "echo", { text: "x", key: name })] }),
+    anthropicTurn({ text: "ok" }),
+  ]);
   await createSession(name);
-  await (await send(name, name, { prompt: "go" })).toEnd();
+  const stream = await send(name, name, { prompt: "go" });
+  const asked = await stream.until("permission_request");
+  expect(asked.data).toMatchObject({ tool_call_id: "2" });
+  await abortAllDurableObjects();
+  await post(`/v1/sessions/${name}/permissions/${asked.data.id}`, { allow: true });
+  await stream.toEnd();
   const calls = await callsOf(name);
-  expect(calls).toHaveLength(2);
-  expect(calls[0]?.session).toBeDefined();
+  expect(calls.map(({ tool }) => tool)).toEqual(["look", "echo"]);
   expect(calls[1]?.session).toBe(calls[0]?.session);
+  expect(await openSessions()).toContain(calls[0]?.session);
+  await call(`/v1/sessions/${name}`, { method: "DELETE" });
+  expect(await openSessions()).not.toContain(calls[0]?.session);
 });
 
 test("input that does not fit the server's schema is not sent; the model reads why", async () => {
@@ -111,6 +120,8 @@ test("a stateless run has the tools, too; what asks is denied", async () => {
   );
   const text = await answer.text();
   expect(text).toContain("event: done");
-  expect((await callsOf(name)).map(({ tool }) => tool)).toEqual(["look"]);
-  expect(env.MCP).toContain("127.0.0.1");
+  const calls = await callsOf(name);
+  expect(calls.map(({ tool }) => tool)).toEqual(["look"]);
+  // Its session was its own, and is over with it.
+  await expect.poll(openSessions).not.toContain(calls[0]?.session);
 });

@@ -29,7 +29,7 @@ const PAGE = 5;
  * An MCP server on loopback as of 2025-06-18, written from the wire's description and without the library that the product
  * uses. The path says how it behaves: `/sse` and `/json` keep sessions and answer in that form, `/plain` keeps none,
  * `/broken` answers 500, `/silent` never. `GET /__calls/<key>` tells the calls whose argument `key` is that one, for tests
- * inside workerd; `POST /__forget` ends all sessions.
+ * inside workerd, `GET /__sessions` the sessions that are open.
  */
 export class ScriptedMcp {
   readonly seen: SeenMcp[] = [];
@@ -155,13 +155,9 @@ export class ScriptedMcp {
   }
 
   #control(path: string, response: ServerResponse): void {
-    const key = /^\/__calls\/(.+)$/.exec(path)?.[1];
-    if (path === "/__forget") this.forget();
-    end(
-      response,
-      200,
-      key === undefined ? {} : this.calls.filter(({ input }) => input.key === decodeURIComponent(key)),
-    );
+    const key = decodeURIComponent(/^\/__calls\/(.+)$/.exec(path)?.[1] ?? "");
+    const calls = this.calls.filter(({ input }) => input.key === key);
+    end(response, 200, path === "/__sessions" ? [...this.sessions.keys()] : calls);
   }
 }
 
