@@ -2,6 +2,7 @@ import { Config } from "../contract/config.ts";
 import type { McpServer } from "../contract/mcp.ts";
 import { type Bindings, setting } from "./bindings.ts";
 
+const Setting = Config.pick({ MCP_SERVERS: true });
 /** The words before a token are everybody's. */
 const SCHEME = /^(?:Basic|Bearer|Token|ApiKey|Digest|DPoP) +(.+)$/i;
 const SECRET = /\[SECRET:([A-Za-z0-9_]+)\]/g;
@@ -27,7 +28,8 @@ function withSecrets(value: string, env: Bindings, server: string): string {
 
 /** What the servers are sent in headers, to be hidden like every secret: values, without the name of a scheme. */
 export function mcpSecrets(env: Bindings): Readonly<Record<string, string>> {
-  const parsed = Config.pick({ MCP_SERVERS: true }).safeParse(env);
+  if (env.MCP_SERVERS === undefined || env.MCP_SERVERS === "") return {};
+  const parsed = Setting.safeParse(env);
   if (!parsed.success) return {};
   const found = mcpServers(env, parsed.data).flatMap(({ name, headers = {} }) =>
     Object.entries(headers).map(([header, value]) => {
