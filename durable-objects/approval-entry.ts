@@ -17,7 +17,8 @@ export type Approval = {
   readonly sessionId: string;
   readonly asked: EntryOf<"decision_asked">;
   readonly settled: EntryOf<"decision_settled">;
-  readonly digest: string;
+  /** Of what the person was shown; undefined: nobody looked. */
+  readonly digest: string | undefined;
   readonly tool: Tool | undefined;
   readonly run: { readonly config: RunConfig; readonly turn: number } | undefined;
   readonly now: number;
@@ -25,7 +26,8 @@ export type Approval = {
 
 /** A person's answer in the audit: who may have let something happen is part of the chain (S-4). */
 export function approvalEntry({ id, sessionId, asked, settled, digest, tool, run, now }: Approval): AuditEntry {
-  const parsed = tool?.input.safeParse(asked.input);
+  const parsed = asked.elicitation ? undefined : tool?.input.safeParse(asked.input);
+  const shown = asked.elicitation ? `${asked.elicitation.server} asks: ${asked.message}` : canonicalJson(asked.input);
   return {
     id,
     session_id: sessionId,
@@ -33,10 +35,14 @@ export function approvalEntry({ id, sessionId, asked, settled, digest, tool, run
     timestamp: new Date(now).toISOString(),
     tool_name: asked.tool_name,
     operation: tool?.metadata.auditOperation ?? "invoke",
-    resource: (parsed?.success ? (tool?.resource(parsed.data) ?? "") : canonicalJson(asked.input)).slice(0, 4096),
+    resource: (parsed?.success ? (tool?.resource(parsed.data) ?? "") : shown).slice(0, 4096),
     actor_id: run?.config.actor_id ?? "",
     outcome: settled.allow ? "allowed" : "blocked",
     reason: settled.reason,
-    extra: { ...run?.config.metadata, decision_id: settled.decision_id, input_digest: digest },
+    extra: {
+      ...run?.config.metadata,
+      decision_id: settled.decision_id,
+      ...(digest === undefined ? {} : { input_digest: digest }),
+    },
   };
 }

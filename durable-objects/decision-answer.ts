@@ -1,13 +1,18 @@
+import type { ElicitationAnswer, ElicitationQuestion } from "../src/contract/elicitation.ts";
 import type { EntryOf } from "../src/contract/log.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
 import type { Tool } from "../src/contract/tools.ts";
+import { checkContent } from "../src/session/elicitation.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
 /** What a person's reply makes of a question, beyond yes or no. */
 export type ReplyEffect = {
+  readonly allow: boolean;
+  /** Of an elicitation. */
+  readonly elicitation: ElicitationAnswer | undefined;
   readonly updatedInput: Input | undefined;
   readonly grant: EntryOf<"decision_asked">["grant"];
 };
@@ -18,6 +23,11 @@ export function readReply(
   reply: PermissionReply,
   tool: Tool | undefined,
 ): Answer<ReplyEffect> {
+  if (asked.elicitation) return readElicitation(asked.elicitation, reply);
+  const { allow } = reply;
+  if (reply.action !== undefined || reply.content !== undefined)
+    return refuse("invalid_request_error", "action and content are for an elicitation only");
+  if (allow === undefined) return refuse("invalid_request_error", "allow is required");
   const isPlan = asked.decision_kind === "plan_approval";
   if (reply.edited_plan !== undefined && !isPlan)
     return refuse("invalid_request_error", "edited_plan is for a plan approval only");
@@ -34,6 +44,27 @@ export function readReply(
       return refuse("invalid_request_error", `${field}: ${issue?.message ?? "the tool is not there any more"}`);
     }
   }
-  const granted = reply.allow && reply.scope === "session";
-  return ok({ updatedInput: reply.allow ? changed : undefined, grant: granted ? asked.grant : undefined });
+  const granted = allow && reply.scope === "session";
+  return ok({
+    ...{ allow, elicitation: undefined },
+    updatedInput: allow ? changed : undefined,
+    grant: granted ? asked.grant : undefined,
+  });
+}
+
+/** `allow` alone is an answer as well: yes with what `content` has, or no. */
+function readElicitation({ fields }: ElicitationQuestion, reply: PermissionReply): Answer<ReplyEffect> {
+  const { allow, content } = reply;
+  const other = (["scope", "updated_input", "edited_plan"] as const).find((name) => reply[name] !== undefined);
+  if (other) return refuse("invalid_request_error", `${other} is not for an elicitation`);
+  const action = reply.action ?? (allow ? "accept" : "decline");
+  const accepted = action === "accept";
+  if (allow !== undefined && allow !== accepted)
+    return refuse("invalid_request_error", "action: says something else than allow");
+  if (!accepted && content !== undefined)
+    return refuse("invalid_request_error", "content is for an elicitation that is accepted");
+  const checked = accepted ? checkContent(fields, content ?? {}) : ok(undefined);
+  if (!checked.ok) return refuse("invalid_request_error", checked.error);
+  const elicitation = { action, ...(checked.value ? { content: { ...checked.value } } : {}) };
+  return ok({ allow: accepted, elicitation, updatedInput: undefined, grant: undefined });
 }

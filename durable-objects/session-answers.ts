@@ -1,4 +1,6 @@
 import { newId } from "../src/compose/bindings.ts";
+import type { AuditEntry } from "../src/contract/audit.ts";
+import type { EntryOf } from "../src/contract/log.ts";
 import type { Redactor } from "../src/contract/redaction.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
@@ -16,10 +18,18 @@ export type AnswerPorts = {
   readonly driver: SessionDriver;
   /** Hides the secrets of the current run. */
   redactor(): Promise<Redactor>;
-  tool(name: string): Tool | undefined;
+  tool(name: string): Promise<Tool | undefined>;
   /** How long a message may wait behind a run, milliseconds. */
   readonly queueMs: number;
 };
+
+const SAID = {
+  allow: "allowed",
+  deny: "denied",
+  accept: "answered",
+  decline: "declined",
+  cancel: "cancelled",
+} as const;
 
 /** What ends a wait: a person's answer, or the time that has run out. One mechanism for every kind of question (D-5). */
 export class SessionAnswers {
@@ -34,8 +44,11 @@ export class SessionAnswers {
     const { store, journal, driver } = this.#ports;
     const { redact, redactJson } = await this.#ports.redactor();
     const shown = store.openDecision(decisionId);
-    const input = redactJson(reply.updated_input ?? shown?.input ?? {});
+    // A question of a running call is over with the life of the object that ran it.
+    if (shown?.elicitation) driver.ensure();
+    const input = redactJson(reply.updated_input ?? shown?.elicitation ?? shown?.input ?? {});
     const digest = shown ? await inputDigest(input) : "";
+    const tool = shown && (await this.#ports.tool(shown.tool_name));
     // From here on nothing waits: of two answers at once one is first.
     const state = store.decisionState(decisionId);
     const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
@@ -44,17 +57,17 @@ export class SessionAnswers {
     this.expire();
     const open = store.openDecision(decisionId);
     if (!open) return unknown;
-    const tool = this.#ports.tool(open.tool_name);
     const effect = readReply(open, reply, tool);
     if (!effect.ok) return effect;
-    const { updatedInput, grant } = effect.value;
+    const { allow, elicitation, updatedInput, grant } = effect.value;
     const settled = {
       kind: "decision_settled" as const,
       ...(open.agent === undefined ? {} : { agent: open.agent }),
       decision_id: decisionId,
       call_id: open.call_id,
-      allow: reply.allow,
-      reason: redact(reply.reason ?? (reply.allow ? "allowed by the user" : "denied by the user")),
+      allow,
+      reason: redact(reply.reason ?? `${SAID[elicitation?.action ?? (allow ? "allow" : "deny")]} by the user`),
+      ...(elicitation ? { elicitation: redactJson(elicitation) } : {}),
       ...(updatedInput ? { updated_input: redactJson({ ...updatedInput }) } : {}),
       ...(grant ? { grant } : {}),
       by: "user" as const,
@@ -69,6 +82,16 @@ export class SessionAnswers {
     return ok(undefined);
   }
 
+  #unanswered(asked: EntryOf<"decision_asked">, settled: EntryOf<"decision_settled">): AuditEntry {
+    const { store, journal } = this.#ports;
+    return approvalEntry({
+      ...{ id: newId("aud"), sessionId: store.meta()?.sessionId ?? "", asked, settled, digest: undefined },
+      tool: undefined,
+      run: journal.tree.foldOf(asked.agent)?.run,
+      now: Date.now(),
+    });
+  }
+
   /** Questions whose time is over are denied (T-4), messages that waited too long are given up. */
   expire(): void {
     const { store, journal, driver, queueMs } = this.#ports;
@@ -80,15 +103,17 @@ export class SessionAnswers {
     }
     for (const decision of store.openDecisions()) {
       if (decision.deadline > now) continue;
-      driver.settle(decision.runId, {
-        kind: "decision_settled",
+      const settled = {
+        kind: "decision_settled" as const,
         ...(decision.agent === undefined ? {} : { agent: decision.agent }),
         decision_id: decision.decision_id,
         call_id: decision.call_id,
         allow: false,
-        reason: "nobody answered the permission request in time",
-        by: "timeout",
-      });
+        reason: `nobody answered the ${decision.elicitation ? "question" : "permission request"} in time`,
+        by: "timeout" as const,
+      };
+      // The others are audited when their call is refused; this call goes on.
+      driver.settle(decision.runId, settled, decision.elicitation ? [this.#unanswered(decision, settled)] : []);
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Answer } from "../src/contract/refusal.ts";
 import { cancelAgents } from "../src/engine/agent-end.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
 import { type DriveEnd, drive } from "../src/engine/drive.ts";
+import { withdrawn } from "../src/engine/elicit.ts";
 import { Nudge } from "../src/engine/nudge.ts";
 import { failed } from "../src/engine/outcomes.ts";
 import { redactOutput } from "../src/engine/redact-output.ts";
@@ -88,7 +89,8 @@ export class SessionDriver {
     const runId = fold.run?.config.run_id;
     if (standing.kind === "go" && runId !== undefined && this.#owned !== runId) {
       this.#owned = runId;
-      this.#ports.journal.commit(runId, { entries: [{ kind: "run_resumed" }], events: [], audit: [] });
+      const entries = [{ kind: "run_resumed" } as const, ...this.#lostQuestions()];
+      this.#ports.journal.commit(runId, { entries, events: [], audit: [] });
     }
     const controller = new AbortController();
     const done = this.#loop(controller).then(
@@ -108,6 +110,15 @@ export class SessionDriver {
     this.#active = { controller, done };
     this.#ports.hold(done);
     this.#ports.changed();
+  }
+
+  /** What ends the questions of calls that were running when their owner was lost: nobody waits for the answers. */
+  #lostQuestions(): EntryOf<"decision_settled">[] {
+    return this.#ports.store.openDecisions().flatMap(({ agent, decision_id, call_id, elicitation }) => {
+      if (!elicitation) return [];
+      const entry = withdrawn(call_id, decision_id, "the call it belongs to was interrupted");
+      return [agent === undefined ? entry : { ...entry, agent }];
+    });
   }
 
   /** Stops the run with `done {cancelled}`; resolves when it has ended. False when nothing runs. */
@@ -164,7 +175,7 @@ export class SessionDriver {
   async #drive(config: RunConfig, signal: AbortSignal): Promise<DriveEnd | undefined> {
     const { journal } = this.#ports;
     try {
-      const deps = await this.#ports.engine(config);
+      const deps = await unlessAborted(this.#ports.engine(config), signal);
       if (!deps.ok) {
         this.#fail(config.run_id, { category: "interrupted", message: deps.error.message, retryable: true });
         return { kind: "ended" };
@@ -210,4 +221,12 @@ export class SessionDriver {
     else if (output.entries.length > 0 || output.audit.length > 0) this.#commit(runId, output);
     else journal.announce(runId, output.events);
   }
+}
+
+/** The same, but given up when the signal aborts: an engine that waits for other machines holds no cancel back. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
 }

@@ -38,6 +38,7 @@ export class SessionQueries {
       input: decision.input,
       message: decision.message,
       expires_at: new Date(decision.deadline).toISOString(),
+      ...(decision.elicitation ? { server: decision.elicitation.server, fields: decision.elicitation.fields } : {}),
     }));
   }
 

@@ -2,6 +2,7 @@ import { type Bindings, readConfig } from "../src/compose/bindings.ts";
 import { type Deployment, sharedDeployment } from "../src/compose/deployment.ts";
 import { composeEngine } from "../src/compose/engine.ts";
 import { repositoryOf } from "../src/compose/git.ts";
+import { composeMcp, createObjectMcpStore, withMcpTools } from "../src/compose/mcp.ts";
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
 import { composeWorkspace, prepareWorkspace, type Workspace } from "../src/compose/sandbox.ts";
 import { composeRedactor } from "../src/compose/secrets.ts";
@@ -27,6 +28,7 @@ import type {
   SessionStatsView,
 } from "../src/contract/sessions.ts";
 import type { EngineDeps } from "../src/engine/deps.ts";
+import type { Mcp } from "../src/mcp/index.ts";
 import { BookObject } from "./book-object.ts";
 import { FrameHub } from "./frame-hub.ts";
 import { createBookDirectory } from "./object-directory.ts";
@@ -84,6 +86,7 @@ export class Session extends BookObject {
   readonly #streams: SessionStreams;
   readonly #answers: SessionAnswers;
   #workspaceMade: Workspace | undefined;
+  #mcpMade: { readonly mcp: Mcp | undefined } | undefined;
   readonly #alarm: SessionAlarm;
   /** Being deleted: nothing new begins. */
   #removing = false;
@@ -127,7 +130,7 @@ export class Session extends BookObject {
       journal: this.#journal,
       driver: this.#driver,
       redactor: () => this.#redactor(),
-      tool: (name) => this.#deployment().tools.get(name),
+      tool: async (name) => this.#deployment().tools.get(name) ?? (await this.#mcp()?.knownTool(name)),
       queueMs: this.#config.QUEUE_TIMEOUT_SECONDS * 1000,
     });
     this.#streams = new SessionStreams({
@@ -210,6 +213,7 @@ export class Session extends BookObject {
       if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
       this.#hub.endAll();
       await this.#dropWorkspace();
+      await this.#mcp()?.close();
       await this.#alarm.remove();
       const deleted = this.ctx.storage.deleteAll();
       // At once: whoever asks meanwhile must not be told of a session that is gone.
@@ -217,6 +221,7 @@ export class Session extends BookObject {
       await deleted;
       this.#credentials.clear();
       this.#workspaceMade = undefined;
+      this.#mcpMade = undefined;
     } finally {
       this.#removing = false;
     }
@@ -438,6 +443,19 @@ export class Session extends BookObject {
     return sharedDeployment(this.env, this.#config);
   }
 
+  /** Its MCP servers, as this session uses them. */
+  #mcp(): Mcp | undefined {
+    const own = { env: this.env, config: this.#config };
+    this.#mcpMade ??= { mcp: composeMcp(own, createObjectMcpStore(this.ctx.storage)) };
+    return this.#mcpMade.mcp;
+  }
+
+  /** The deployment with the tools of its MCP servers, as a run has them. */
+  async #equipped(runId: string): Promise<Deployment> {
+    const mcp = this.#mcp();
+    return mcp ? withMcpTools(this.#deployment(), await mcp.tools(runId)) : this.#deployment();
+  }
+
   #sandbox(): Sandbox {
     return this.#workspace().sandbox;
   }
@@ -471,7 +489,9 @@ export class Session extends BookObject {
       );
     }
     return composeEngine({
-      deployment: this.#deployment(),
+      // A run that only has to be ended calls nothing any more.
+      deployment:
+        this.#journal.fold.run?.cancelled !== undefined ? this.#deployment() : await this.#equipped(config.run_id),
       run: config,
       credentials,
       sandbox: this.#sandbox(),

@@ -8,16 +8,19 @@ import { createD1AuditLog } from "./audit/d1-log.ts";
 import { type Bindings, newId, readConfig } from "./compose/bindings.ts";
 import { composeDeployment, type Deployment } from "./compose/deployment.ts";
 import { composeEngine } from "./compose/engine.ts";
+import { composeMcp, withMcpTools } from "./compose/mcp.ts";
 import { composeAudit, composeDirectory } from "./compose/ports.ts";
 import { composeChoice } from "./compose/providers.ts";
 import { composeMemorySandbox } from "./compose/sandbox.ts";
 import type { AuditLog } from "./contract/audit.ts";
 import type { Config } from "./contract/config.ts";
+import type { ToolDefinition } from "./contract/model.ts";
 import { ok } from "./contract/result.ts";
 import type { RunnerPort } from "./contract/sessions.ts";
 import type { TenantsPort } from "./contract/tenants.ts";
 import { createApp } from "./http/app.ts";
 import { createSingleTokenTenants } from "./http/tenants.ts";
+import { createMemoryStore, type Mcp } from "./mcp/index.ts";
 import { listModels } from "./models/list.ts";
 import { type ProviderChoice, planRun } from "./run-plan.ts";
 import { statelessRun } from "./session/stateless-run.ts";
@@ -41,7 +44,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     tenants: composeTenants(env, config),
     audit: composeAuditLog(env, config),
     limiter: createObjectLimiter(env.LIMITER),
-    tools: deployment.toolDefinitions,
+    listTools: composeToolList(deployment),
     models: listModels(deployment.models),
     runner: composeRunner(env, deployment, choice),
     sessions: createObjectSessions({
@@ -70,6 +73,26 @@ function composeAuditLog(env: WorkerEnv, config: Config): AuditLog {
   });
 }
 
+/** The list of H-8. Sessions at MCP servers are ended at once: nothing is called in them. */
+function composeToolList(deployment: Deployment): () => Promise<readonly ToolDefinition[]> {
+  const mcp = composeMcp(deployment, createMemoryStore());
+  if (!mcp) return async () => deployment.toolDefinitions;
+  return async () => {
+    const tools = await mcp.tools(crypto.randomUUID());
+    await mcp.close();
+    return withMcpTools(deployment, tools).toolDefinitions;
+  };
+}
+
+/** The same steps; the run's sessions at MCP servers end with them. */
+async function* closing(steps: AsyncIterable<string>, mcp: Mcp | undefined): AsyncGenerator<string, void> {
+  try {
+    yield* steps;
+  } finally {
+    await mcp?.close();
+  }
+}
+
 /** Stateless runs (H-2): the engine in the Worker itself, over memory. */
 function composeRunner(env: WorkerEnv, deployment: Deployment, choice: ProviderChoice): RunnerPort {
   const { config } = deployment;
@@ -80,14 +103,21 @@ function composeRunner(env: WorkerEnv, deployment: Deployment, choice: ProviderC
       const { plan, credentials } = planned.value;
       const sandbox = composeMemorySandbox(config);
       const sessionId = plan.config.run_id;
-      const deps = composeEngine({ deployment, run: plan.config, credentials, sandbox, sessionId, spill: false });
-      if (!deps.ok) return deps;
+      // Sessions at MCP servers are the run's own: what one caller did in them is no other caller's.
+      const mcp = composeMcp(deployment, createMemoryStore());
+      const equipped = mcp ? withMcpTools(deployment, await mcp.tools(sessionId)) : deployment;
+      const parts = { run: plan.config, credentials, sandbox, sessionId, spill: false };
+      const deps = composeEngine({ deployment: equipped, ...parts });
+      if (!deps.ok) {
+        await mcp?.close();
+        return deps;
+      }
       const opening = [
         { kind: "run_started", config: plan.config } as const,
         { kind: "user", content: plan.content } as const,
       ];
       const audit = composeAudit(env) ?? createBookAudit(env.SESSION);
-      return ok(statelessRun(opening, deps.value, audit, caller.tenant, signal));
+      return ok(closing(statelessRun(opening, deps.value, audit, caller.tenant, signal), mcp));
     },
   };
 }

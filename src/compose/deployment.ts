@@ -14,6 +14,7 @@ import { createBuiltinTools } from "../tools/index.ts";
 import { createToolSet } from "../tools/tool-set.ts";
 import type { Bindings } from "./bindings.ts";
 import { composeResolver } from "./egress.ts";
+import { mcpServers } from "./mcp-servers.ts";
 import { composeModels } from "./models.ts";
 import { createPromptMeasure, type PromptMeasure } from "./prompt-measure.ts";
 import { composeGuard } from "./secrets.ts";
@@ -57,6 +58,7 @@ function composePolicy(config: Config): PermissionPolicy {
 
 /** Throws when a setting or an extension is wrong: nothing starts with it. */
 export function composeDeployment(env: Bindings, config: Config): Deployment {
+  mcpServers(env, config);
   const skills = [...(config.SKILLS ?? []), ...extensions.skills];
   const builtin = createBuiltinTools({
     skills,

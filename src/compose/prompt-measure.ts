@@ -14,13 +14,16 @@ export type PromptMeasure = {
 };
 
 export function createPromptMeasure(tools: readonly ToolDefinition[]): PromptMeasure {
+  return measureWith({ digest: remembering(quickDigest), countTokens: remembering(estimateTokens) }, tools);
+}
+
+/** The same measure, which knows its texts already, for other tools. */
+export function measureWith(
+  { digest, countTokens }: Pick<PromptMeasure, "digest" | "countTokens">,
+  tools: readonly ToolDefinition[],
+): PromptMeasure {
   const text = JSON.stringify(tools);
-  return {
-    toolsDigest: quickDigest(text),
-    toolsTokens: estimateTokens(text),
-    digest: remembering(quickDigest),
-    countTokens: remembering(estimateTokens),
-  };
+  return { toolsDigest: quickDigest(text), toolsTokens: estimateTokens(text), digest, countTokens };
 }
 
 function remembering<T>(measure: (text: string) => T): (text: string) => T {

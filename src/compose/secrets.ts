@@ -6,6 +6,7 @@ import { createSecretGuard, NOOP_GUARD } from "../secrets/guard/guard.ts";
 import { parseSecretRules } from "../secrets/guard/own-rules.ts";
 import { createRedactor, secretProblem } from "../secrets/redactor/redactor.ts";
 import type { Bindings } from "./bindings.ts";
+import { mcpSecrets } from "./mcp-servers.ts";
 
 /** Secrets by name: the deployment's (`SECRET_<NAME>`), then the request's. They are a shell's environment. */
 export function secretsOf(env: Bindings, credentials: Credentials | undefined): Readonly<Record<string, string>> {
@@ -25,7 +26,11 @@ export function composeRedactor(env: Bindings, credentials: Credentials | undefi
   const keys = Object.entries(env).flatMap(([name, value]) =>
     /_API_KEY$|_TOKEN$|^ENCRYPTION_KEY$/.test(name) && typeof value === "string" ? [[name, value] as const] : [],
   );
-  const all = { ...Object.fromEntries(keys), PROVIDER_KEY: credentials?.key ?? "", ...secretsOf(env, credentials) };
+  const own = { ...Object.fromEntries(keys), PROVIDER_KEY: credentials?.key ?? "", ...secretsOf(env, credentials) };
+  const known = new Set(Object.values(own));
+  // A header that is a secret with a name of its own goes by that name.
+  const headers = Object.entries(mcpSecrets(env)).filter(([, value]) => !known.has(value));
+  const all = { ...Object.fromEntries(headers), ...own };
   // Too short a value would hide half of every text; the request's are refused at the door, the deployment's left alone.
   const usable = Object.entries(all).filter(([name, value]) => secretProblem(name, value) === undefined);
   return createRedactor(Object.fromEntries(usable));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { McpServers } from "./mcp.ts";
 import { PermissionMode, PermissionRules, RISKS } from "./permission.ts";
 import { SandboxBackend } from "./sandbox-backend.ts";
 import { Skill } from "./skills.ts";
@@ -100,6 +101,8 @@ export const Config = z.object({
   DEFAULT_SCENARIO: z.string().default("programming"),
   /** `[{"name", "description", "prompt", "tools"?}]` as JSON: named prompts that the Skill tool runs. */
   SKILLS: json(z.array(Skill).max(64)).optional(),
+  /** `[{"name", "url", "headers"?, "timeout_seconds"?, "read_only_tools"?}]` as JSON: servers whose tools runs may use. */
+  MCP_SERVERS: json(McpServers).optional(),
   /** Share of the model's window at which the context is made smaller. */
   COMPACT_AT: number(0.8, 0.1),
   /** One call of the fast model: a summary, a classification. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ElicitationField } from "./elicitation.ts";
 import { FailureCategory } from "./failure.ts";
 
 /**
@@ -67,6 +68,19 @@ export const EngineEvent = z.discriminatedUnion("type", [
     id: z.string(),
     plan: z.string(),
     tool_call_id: z.string(),
+    expires_at: z.string(),
+    /** The sub-agent that asks; absent: the session's own agent. */
+    subagent_id: z.string().optional(),
+  }),
+  /** A running call of an MCP server asks a person for values (D-3). */
+  z.object({
+    type: z.literal("elicitation"),
+    id: z.string(),
+    server: z.string(),
+    message: z.string(),
+    fields: z.array(ElicitationField),
+    tool_call_id: z.string(),
+    /** RFC 3339; after it the question is cancelled by itself. */
     expires_at: z.string(),
     /** The sub-agent that asks; absent: the session's own agent. */
     subagent_id: z.string().optional(),

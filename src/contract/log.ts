@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AgentConfig } from "./agents.ts";
+import { ElicitationAnswer, ElicitationQuestion } from "./elicitation.ts";
 import { DoneReason } from "./events.ts";
 import { ToolFact } from "./facts.ts";
 import { FailureCategory } from "./failure.ts";
@@ -102,6 +103,8 @@ export const Entry = z.discriminatedUnion("kind", [
     deadline: z.number().int(),
     /** What an answer for the whole session would allow. */
     grant: Grant.optional(),
+    /** Of an elicitation: what a running call wants to know. */
+    elicitation: ElicitationQuestion.optional(),
   }),
   entry("decision_settled", {
     decision_id: z.string(),
@@ -112,6 +115,8 @@ export const Entry = z.discriminatedUnion("kind", [
     by: z.enum(["user", "timeout", "cancel"]),
     /** Allowed for the rest of the session. */
     grant: Grant.optional(),
+    /** A person's answer to an elicitation. */
+    elicitation: ElicitationAnswer.optional(),
   }),
   /** The classifier looked at a question before it was asked (P-3). */
   entry("classified", {

@@ -64,18 +64,34 @@ export type MessageRequest = z.infer<ReturnType<typeof messageRequest>>;
 export const CreateSessionRequest = z.object({ session_id: SessionId.optional() });
 export type CreateSessionRequest = z.infer<typeof CreateSessionRequest>;
 
-export const PermissionReply = z.object({
-  allow: z.boolean({
-    error: (issue) => (issue.input === undefined ? "allow is required" : "allow must be true or false"),
-  }),
-  reason: z.string().max(4096).optional(),
-  /** `session`: the same call is not asked about again in this session. */
-  scope: z.enum(["once", "session"]).optional(),
-  /** The input the tool is to run with instead; it must fit the tool's schema (D-1). */
-  updated_input: z.record(z.string(), z.unknown()).optional(),
-  /** The plan as the user changed it; only for a plan approval (D-2). */
-  edited_plan: z.string().min(1).max(100_000).optional(),
-});
+/** An answer to any question. `allow` says yes or no to all of them; an elicitation also takes `action` and `content`. */
+export const PermissionReply = z
+  .object({
+    allow: z.boolean({ error: "allow must be true or false" }).optional(),
+    /** Of an elicitation; in place of `allow`. */
+    action: z.enum(["accept", "decline", "cancel"]).optional(),
+    /** Of an elicitation that is accepted: values by field (D-3). */
+    content: z
+      .record(
+        z.string().max(256),
+        z.union([z.string().max(16_384), z.number(), z.boolean(), z.array(z.string().max(1_024)).max(256)], {
+          error: "must be a string, a number, true, false or a list of strings",
+        }),
+      )
+      .refine((content) => Object.keys(content).length <= 64, { message: "must have at most 64 fields" })
+      .optional(),
+    reason: z.string().max(4096).optional(),
+    /** `session`: the same call is not asked about again in this session. */
+    scope: z.enum(["once", "session"]).optional(),
+    /** The input the tool is to run with instead; it must fit the tool's schema (D-1). */
+    updated_input: z.record(z.string(), z.unknown()).optional(),
+    /** The plan as the user changed it; only for a plan approval (D-2). */
+    edited_plan: z.string().min(1).max(100_000).optional(),
+  })
+  .refine(({ allow, action }) => allow !== undefined || action !== undefined, {
+    path: ["allow"],
+    message: "allow is required",
+  });
 export type PermissionReply = z.infer<typeof PermissionReply>;
 
 /** Which model compacts; what is absent is the deployment's. */

@@ -1,3 +1,4 @@
+import type { ElicitationField } from "./elicitation.ts";
 import type { TodoItem } from "./facts.ts";
 import type { Message } from "./messages.ts";
 import type { Answer } from "./refusal.ts";
@@ -34,6 +35,9 @@ export type OpenDecision = {
   readonly input: Readonly<Record<string, unknown>>;
   readonly message: string;
   readonly expires_at: string;
+  /** Of an elicitation: who asks, and for what. */
+  readonly server?: string;
+  readonly fields?: readonly ElicitationField[];
 };
 
 /**

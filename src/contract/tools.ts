@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Delegation } from "./agents.ts";
+import type { ElicitationAnswer, ElicitationQuestion } from "./elicitation.ts";
 import type { SessionFacts, ToolFact } from "./facts.ts";
 import type { ToolResultContent } from "./messages.ts";
 import type { Result } from "./result.ts";
@@ -49,6 +50,11 @@ export type ToolContext = {
   readonly fetch: EgressFetch;
   /** Reports progress, 0..1; may be called often. */
   progress(fraction: number, detail: string): void;
+  /**
+   * Asks a person while the call runs (D-3); its time limit rests meanwhile. Absent where nobody can be asked. Never
+   * throws: `cancel` when time runs out or `signal` takes the question back.
+   */
+  readonly elicit?: (question: ElicitationQuestion, signal: AbortSignal) => Promise<ElicitationAnswer>;
 };
 
 export type ToolOutcome = {
@@ -66,6 +72,8 @@ export type Tool<I = unknown> = {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodType<I>;
+  /** JSON Schema that models and clients are shown in place of the one made from `input`. */
+  readonly inputSchema?: Readonly<Record<string, unknown>>;
   readonly metadata: ToolMetadata;
   /** What the audit names: a path, a command, a URL. */
   resource(input: I): string;

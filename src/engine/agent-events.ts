@@ -34,6 +34,7 @@ function eventOf(event: EngineEvent, id: string): EngineEvent {
     case "permission_request":
     case "checkpoint":
     case "plan_approval":
+    case "elicitation":
     case "inbox_message":
       return { ...event, subagent_id: event.subagent_id ?? id };
     case "subagent_start":

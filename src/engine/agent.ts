@@ -5,12 +5,15 @@ import type { SessionFold } from "./log/fold.ts";
 import type { RunState } from "./log/run-state.ts";
 import type { AgentId, SessionTree } from "./log/tree.ts";
 import type { ModelSlots } from "./model-slots.ts";
+import type { Nudge } from "./nudge.ts";
 
 /** What all agents of a run share while somebody drives it. */
 export type Crew = {
   readonly tree: SessionTree;
   readonly deps: EngineDeps;
   readonly slots: ModelSlots;
+  /** Tells that the host appended something. */
+  readonly nudge: Nudge;
   /** What the observer has been told of the session's cost; shared, so that nobody tells it twice. */
   readonly costWatch: { seenNano: number };
 };

@@ -33,6 +33,7 @@ export async function* drive(
     tree,
     deps,
     slots: new ModelSlots(tree, deps.limits.maxParallelModelCalls),
+    nudge,
     costWatch: { seenNano: tree.sessionCostNano },
   };
   while (true) {

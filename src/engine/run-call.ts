@@ -1,9 +1,10 @@
 import type { EntryOf } from "../contract/log.ts";
 import type { ToolResultContent } from "../contract/messages.ts";
-import type { Tool, ToolOutcome } from "../contract/tools.ts";
+import type { Tool, ToolContext, ToolOutcome } from "../contract/tools.ts";
 import type { Agent } from "./agent.ts";
 import { capOutput } from "./cap-output.ts";
 import type { EngineDeps } from "./deps.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 export type Runnable = {
   readonly callId: string;
@@ -13,6 +14,9 @@ export type Runnable = {
   readonly rewritten: boolean;
 };
 
+/** Puts a question of a running call to a person; never throws. An abort of the signal takes it back. */
+export type PutQuestion = NonNullable<ToolContext["elicit"]>;
+
 /**
  * Runs one tool call to its stored shape. Settles within the tool's own limit plus a grace by the host's clock, whatever
  * the tool does; a late answer is dropped. Throws only when `signal` aborts.
@@ -21,21 +25,28 @@ export async function runCall(
   call: Runnable,
   agent: Agent,
   progress: (fraction: number, detail: string) => void,
+  put: PutQuestion,
 ): Promise<EntryOf<"tool_finished">> {
   const { deps, signal } = agent;
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const limit = (call.tool.timeoutMs?.(call.input) ?? deps.limits.toolTimeoutMs) + deps.limits.toolGraceMs;
-  const timer = new AbortController();
+  const clock = new TimeLimit(limit, deps, signal);
+  const ask: PutQuestion = async (question, withdrawn) => {
+    const release = clock.hold();
+    try {
+      return await put(question, AbortSignal.any([both, withdrawn]));
+    } finally {
+      release();
+    }
+  };
   // Keeping a long output writes to the sandbox, so it is part of what the limit holds for.
-  const work = settle(call, agent, both, progress).then(async (outcome) => ({
+  const work = settle(call, agent, both, progress, ask).then(async (outcome) => ({
     ...outcome,
     content: await presentable(noted(outcome.content, call), keptName(call, agent), deps),
   }));
-  const late = deps.delay(limit, AbortSignal.any([signal, timer.signal])).then((): ToolOutcome | Promise<never> => {
+  const late = clock.reached.then((): ToolOutcome => {
     signal.throwIfAborted();
-    // The call is over: this promise must not win any more.
-    if (timer.signal.aborted) return new Promise<never>(() => undefined);
     deps.observe("tool_timed_out", { tool: call.tool.name, limit_ms: limit });
     const count = (): void => deps.observe("late_answer_ignored", { tool: call.tool.name });
     void work.then(count, count);
@@ -52,7 +63,7 @@ export async function runCall(
       ...(outcome.facts && outcome.facts.length > 0 ? { facts: [...outcome.facts] } : {}),
     };
   } finally {
-    timer.abort();
+    clock.stop();
     stop.abort(new Error("the call is over"));
     late.catch(() => undefined);
     work.catch(() => undefined);
@@ -80,9 +91,10 @@ async function presentable(content: ToolResultContent, callId: string, deps: Eng
 /** The tool's outcome; a bug in the tool becomes an error result without details. */
 async function settle(
   call: Runnable,
-  { fold, deps }: Agent,
+  { fold, deps, run }: Agent,
   signal: AbortSignal,
   progress: (fraction: number, detail: string) => void,
+  ask: PutQuestion,
 ): Promise<ToolOutcome> {
   try {
     return await call.tool.run(call.input, {
@@ -93,6 +105,7 @@ async function settle(
       env: deps.env,
       fetch: deps.fetch,
       progress,
+      ...(run.config.interactive ? { elicit: ask } : {}),
     });
   } catch (error) {
     signal.throwIfAborted();

@@ -1,15 +1,16 @@
-import type { EngineEvent, LiveEvent } from "../contract/events.ts";
-import type { Commit, Output } from "../contract/journal.ts";
-import type { EntryOf } from "../contract/log.ts";
+import type { EngineEvent } from "../contract/events.ts";
+import type { Commit } from "../contract/journal.ts";
 import type { Tool } from "../contract/tools.ts";
 import type { Agent, Step } from "./agent.ts";
 import { asked, classified, isForClassifier } from "./ask.ts";
 import { auditOf } from "./audit-entry.ts";
 import { delegate } from "./delegate.ts";
+import { endQuestion } from "./elicit.ts";
 import { type Judgement, judge } from "./judge.ts";
 import { OUTCOME_UNKNOWN } from "./log/fold.ts";
 import type { Call } from "./log/run-state.ts";
-import { type Runnable, runCall } from "./run-call.ts";
+import type { Runnable } from "./run-call.ts";
+import { runGroup } from "./run-group.ts";
 import { noteCost } from "./thresholds.ts";
 import { resultEvent, textResult } from "./tool-result.ts";
 
@@ -103,7 +104,7 @@ function refused(call: Call, verdict: Extract<Judgement, { kind: "refuse" }>, ag
   });
   return {
     kind: "commit",
-    entries: [finished],
+    entries: [...endQuestion(call, "the call it belongs to was interrupted"), finished],
     events: [resultEvent(name, finished)],
     audit: tool && verdict.denied ? [auditOf(tool, input, "blocked", verdict.message, agent)] : [],
   };
@@ -111,58 +112,4 @@ function refused(call: Call, verdict: Extract<Judgement, { kind: "refuse" }>, ag
 
 function advice(denials: number): string {
   return `This same call has been denied ${denials} times in a row. Do not make it again: find another way, or tell the user what you cannot do and why it matters.`;
-}
-
-type Happening =
-  | { readonly kind: "progress"; readonly event: LiveEvent }
-  | { readonly kind: "finished"; readonly call: Runnable; readonly entry: EntryOf<"tool_finished"> }
-  | { readonly kind: "broken"; readonly error: unknown };
-
-/** Runs a group side by side; each result is committed as it comes, the history keeps call order by itself. */
-async function* runGroup(group: readonly Runnable[], agent: Agent): AsyncGenerator<Output, void> {
-  const happenings: Happening[] = [];
-  let wake: () => void = () => undefined;
-  const tell = (happening: Happening): void => {
-    happenings.push(happening);
-    wake();
-  };
-  for (const call of group) {
-    const progress = (fraction: number, detail: string): void =>
-      tell({ kind: "progress", event: progressEvent(call, fraction, agent.deps.redactor.redact(detail)) });
-    runCall(call, agent, progress).then(
-      (entry) => tell({ kind: "finished", call, entry }),
-      (error: unknown) => tell({ kind: "broken", error }),
-    );
-  }
-  let open = group.length;
-  while (open > 0) {
-    if (happenings.length === 0)
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    for (const happening of happenings.splice(0)) {
-      if (happening.kind === "broken") throw happening.error;
-      if (happening.kind === "progress") {
-        yield { kind: "live", events: [happening.event] };
-        continue;
-      }
-      open--;
-      const { call, entry } = happening;
-      yield { kind: "commit", entries: [entry], events: [resultEvent(call.tool.name, entry)], audit: [] };
-    }
-  }
-}
-
-/** Cut after it was redacted: half a secret is not recognized. */
-const PROGRESS_CHARACTERS = 200;
-
-function progressEvent(call: Runnable, fraction: number, detail: string): LiveEvent {
-  const progress = Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0));
-  return {
-    type: "tool_progress",
-    id: call.callId,
-    tool_name: call.tool.name,
-    progress,
-    detail: detail.slice(-PROGRESS_CHARACTERS),
-  };
 }

@@ -1,6 +1,7 @@
 import type { EngineEvent } from "../contract/events.ts";
 import type { Entry, EntryOf } from "../contract/log.ts";
 import type { ToolResultContent } from "../contract/messages.ts";
+import { endQuestion } from "./elicit.ts";
 import type { Call } from "./log/run-state.ts";
 
 /** The event of a stored result. */
@@ -28,7 +29,11 @@ export function abandonCalls(calls: readonly Call[], reason: string): { entries:
     });
     return { entry, event: resultEvent(call.block.name, entry) };
   });
-  return { entries: results.map(({ entry }) => entry), events: results.map(({ event }) => event) };
+  const questions = calls.flatMap((call) => endQuestion(call, reason));
+  return {
+    entries: [...questions, ...results.map(({ entry }) => entry)],
+    events: results.map(({ event }) => event),
+  };
 }
 
 function asText(content: ToolResultContent): string {

@@ -19,7 +19,8 @@ export type AppDeps = {
   readonly limiter: LimiterPort;
   readonly tenants: TenantsPort;
   readonly audit: AuditLog;
-  readonly tools: readonly ToolDefinition[];
+  /** Tools of the deployment, those of its MCP servers that answer included. */
+  readonly listTools: () => Promise<readonly ToolDefinition[]>;
   readonly models: readonly ModelListing[];
   readonly config: Config;
   /** Milliseconds since the epoch. */

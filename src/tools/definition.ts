@@ -22,6 +22,7 @@ export function toModelTool(tool: Tool): ToolDefinition {
 
 /** What may be sent in, not what parsing makes of it: a field with a default stays optional. */
 function inputSchema(tool: Tool): Readonly<Record<string, unknown>> {
+  if (tool.inputSchema) return tool.inputSchema;
   const {
     $schema: _dialect,
     "~standard": _standard,

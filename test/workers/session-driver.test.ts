@@ -12,7 +12,12 @@ import { createAgentTool } from "../../src/tools/agents/agent.ts";
 import { calls, config, says, scripted, world } from "../unit/engine/world.ts";
 
 /** A session's driver over a log in memory; `onCommit` may fail, or call back into the driver. */
-function hosted(deps: EngineDeps, onCommit: (commit: Pick<Commit, "entries">, driver: SessionDriver) => void) {
+function hosted(
+  deps: EngineDeps,
+  onCommit: (commit: Pick<Commit, "entries">, driver: SessionDriver) => void,
+  engineReady: (count: number) => Promise<void> = async () => undefined,
+) {
+  let engines = 0;
   const tree = new SessionTree("/workspace");
   const events: EngineEvent[] = [];
   const journal = {
@@ -37,7 +42,10 @@ function hosted(deps: EngineDeps, onCommit: (commit: Pick<Commit, "entries">, dr
   const driver: SessionDriver = new SessionDriver({
     journal,
     store,
-    engine: async () => ({ ok: true, value: deps }),
+    engine: async () => {
+      await engineReady(++engines);
+      return { ok: true, value: deps };
+    },
     hold: () => undefined,
     runMs: 1e12,
     changed: () => undefined,
@@ -81,6 +89,15 @@ describe("the driver of a session", () => {
     await expect.poll(() => host.driver.running).toBe(false);
     expect(host.events.at(-1)).toMatchObject({ type: "error", category: "internal" });
     expect(open).toBe(0);
+  });
+
+  test("a cancel does not wait for an engine that waits for other machines", async () => {
+    const target = world(scripted([]).provider, []);
+    const never = (count: number): Promise<void> => (count === 1 ? new Promise(() => undefined) : Promise.resolve());
+    const host = hosted(target.deps, () => undefined, never);
+    host.start();
+    expect(await host.driver.cancel("stop")).toBe(true);
+    expect(host.events.at(-1)).toMatchObject({ type: "done", stop_reason: "cancelled" });
   });
 
   test("a cancel at any moment of the run's end comes back", async () => {

@@ -1,3 +1,4 @@
+import type { ElicitationAnswer } from "../../contract/elicitation.ts";
 import type { SessionFacts } from "../../contract/facts.ts";
 import type { Entry, EntryOf } from "../../contract/log.ts";
 import type { Message, ToolResultBlock } from "../../contract/messages.ts";
@@ -161,6 +162,7 @@ export class SessionFold {
       case "delegated":
         return phase(run, entry.call_id, { phase: "delegated", agentId: entry.agent_id });
       case "decision_asked":
+        if (entry.decision_kind === "elicitation") return asking(run, entry.call_id, entry.decision_id, undefined);
         return phase(run, entry.call_id, {
           phase: "asked",
           kind: entry.decision_kind,
@@ -193,6 +195,8 @@ export class SessionFold {
 
   #settle(run: RunState, entry: EntryOf<"decision_settled">): RunState {
     const asked = run.calls.find((call) => call.block.id === entry.call_id)?.at;
+    if (asked?.phase === "started")
+      return asking(run, entry.call_id, entry.decision_id, entry.elicitation ?? { action: "cancel" });
     const kind = asked?.phase === "asked" ? asked.kind : "permission";
     const shown = asked?.phase === "asked" ? asked.input : inputOf(run, entry.call_id);
     const mode = kind === "plan_approval" && entry.allow ? (run.config.mode_after_plan ?? run.mode) : run.mode;
@@ -319,6 +323,12 @@ export function inboxText(from: string, text: string): string {
 
 function phase(run: RunState, callId: string, at: CallPhase): RunState {
   return { ...run, calls: run.calls.map((call) => (call.block.id === callId ? { ...call, at } : call)) };
+}
+
+/** A running call asks, or is answered: it stays started. */
+function asking(run: RunState, callId: string, decisionId: string, answer: ElicitationAnswer | undefined): RunState {
+  const at = run.calls.find((call) => call.block.id === callId)?.at;
+  return at?.phase === "started" ? phase(run, callId, { ...at, asking: { decisionId, answer } }) : run;
 }
 
 /** The input a call runs with: the answer's rewritten one, else the model's. */

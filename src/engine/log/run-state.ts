@@ -1,3 +1,4 @@
+import type { ElicitationAnswer } from "../../contract/elicitation.ts";
 import type { DecisionKind, EntryOf, RunConfig } from "../../contract/log.ts";
 import type { ToolUseBlock } from "../../contract/messages.ts";
 import type { ModelStop, Usage } from "../../contract/model.ts";
@@ -28,7 +29,12 @@ export type CallPhase =
     }
   /** A sub-agent does the call's work. */
   | { readonly phase: "delegated"; readonly agentId: string }
-  | { readonly phase: "started"; readonly input: Readonly<Record<string, unknown>> }
+  | {
+      readonly phase: "started";
+      readonly input: Readonly<Record<string, unknown>>;
+      /** The call's newest question (D-3); it is the call's own, so an owner that is lost takes it along. */
+      readonly asking?: { readonly decisionId: string; readonly answer: ElicitationAnswer | undefined };
+    }
   | { readonly phase: "finished"; readonly result: EntryOf<"tool_finished"> };
 
 export type Call = { readonly block: ToolUseBlock; readonly at: CallPhase };

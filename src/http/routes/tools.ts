@@ -5,11 +5,15 @@ import { jsonResponse } from "../refusals.ts";
 import { resource } from "../resource.ts";
 
 /** H-8. */
-export function toolRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "tools">): void {
-  const tools = deps.tools.map(({ name, description, inputSchema }) => ({
-    name,
-    description,
-    input_schema: inputSchema,
-  }));
-  resource(app, "/v1/tools", { GET: () => ok(jsonResponse({ tools, count: tools.length })) });
+export function toolRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "listTools">): void {
+  resource(app, "/v1/tools", {
+    GET: async () => {
+      const tools = (await deps.listTools()).map(({ name, description, inputSchema }) => ({
+        name,
+        description,
+        input_schema: inputSchema,
+      }));
+      return ok(jsonResponse({ tools, count: tools.length }));
+    },
+  });
 }

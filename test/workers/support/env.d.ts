@@ -11,6 +11,8 @@ declare global {
       MEMORY: R2Bucket;
       /** Address of the scripted model server. */
       UPSTREAM: string;
+      /** Address of the scripted MCP server; in the tests of `test/mcp` only. */
+      MCP: string;
       TEST_MIGRATIONS: D1Migration[];
     }
   }

@@ -163,7 +163,9 @@ export function testApp(vars: Record<string, unknown> = {}, overrides: Partial<A
       verify: async () => ok({ valid: true, entries: 0 }),
     },
     models: [],
-    tools: [{ name: "Read", description: "Reads a file.", inputSchema: { type: "object", properties: {} } }],
+    listTools: async () => [
+      { name: "Read", description: "Reads a file.", inputSchema: { type: "object", properties: {} } },
+    ],
     config,
     now: () => clock.now,
     newId: (prefix) => `${prefix}_${String(++ids).padStart(12, "0")}`,
