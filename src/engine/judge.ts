@@ -65,11 +65,11 @@ export async function judge(call: Call, agent: Agent): Promise<Judgement> {
   const said = { kind: "run", tool, rewritten, byPolicy: false } as const;
   // What a person agreed to runs as they saw it, whatever the policy would make of it now.
   if (at.phase === "answered") return { ...said, input, reason: at.reason, risky: false };
-  return weigh(tool, verdict.updatedInput ?? input, verdict, call, agent);
+  return weigh(tool, verdict.updatedInput ?? input, verdict, call);
 }
 
 /** The call may be allowed: by whom, and whether somebody must be asked first. */
-function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Call, { run }: Agent): Judgement {
+function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Call): Judgement {
   const { metadata } = tool;
   const decision: DecisionKind | undefined = metadata.planApproval
     ? "plan_approval"
@@ -84,10 +84,6 @@ function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Cal
     const byPolicy = verdict.updatedInput !== undefined;
     return { kind: "run", tool, input, reason, rewritten: false, byPolicy, risky: verdict.risk === "high" };
   }
-  if (!run.config.interactive) {
-    if (decision === "checkpoint") return refuse(DENIED_AT_CHECKPOINT);
-    return refuse(denial(`this run is stateless, so nobody can be asked for permission (${verdict.reason})`));
-  }
   const { reason, risk, grant } = verdict;
   const message = question(tool, input, decision === "permission" ? reason : "");
   return {
@@ -100,6 +96,12 @@ function weigh(tool: Tool, input: Input, verdict: PermissionVerdict, { at }: Cal
     risk,
     grant: decision === "permission" ? grant : undefined,
   };
+}
+
+/** What becomes of a question in a run that nobody can be asked in (H-2). */
+export function unanswerable({ decision, reason }: Question): Extract<Judgement, { kind: "refuse" }> {
+  if (decision === "checkpoint") return refuse(DENIED_AT_CHECKPOINT);
+  return refuse(denial(`this run is stateless, so nobody can be asked for permission (${reason})`));
 }
 
 /** The policy's word, or a denial when it fails or takes too long: its look-ups may go to a sandbox that hangs. */
@@ -165,7 +167,7 @@ function bad(message: string): Judgement {
   return { kind: "refuse", message, denied: false };
 }
 
-function refuse(message: string): Judgement {
+function refuse(message: string): Extract<Judgement, { kind: "refuse" }> {
   return { kind: "refuse", message, denied: true };
 }
 

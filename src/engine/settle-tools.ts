@@ -6,7 +6,7 @@ import { asked, classified, isForClassifier } from "./ask.ts";
 import { auditOf } from "./audit-entry.ts";
 import { delegate } from "./delegate.ts";
 import { endQuestion } from "./elicit.ts";
-import { type Judgement, judge } from "./judge.ts";
+import { type Judgement, judge, unanswerable } from "./judge.ts";
 import { OUTCOME_UNKNOWN } from "./log/fold.ts";
 import type { Call } from "./log/run-state.ts";
 import type { Runnable } from "./run-call.ts";
@@ -48,7 +48,8 @@ async function* settleOne(call: Call, at: Judgement, agent: Agent): AsyncGenerat
   else if (isForClassifier(call, at, agent)) {
     yield await classified(call, at, agent);
     noteCost(agent);
-  } else yield asked(call, at, agent);
+  } else if (agent.run.config.interactive) yield asked(call, at, agent);
+  else yield refused(call, unanswerable(at), agent);
   return false;
 }
 

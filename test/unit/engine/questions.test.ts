@@ -78,11 +78,11 @@ describe("the classifier", () => {
   const asks = (risk: "low" | "medium" | "high") => ({
     check: async () => ({ decision: "ask", reason: "it writes", risk }) as const,
   });
-  const begun = (more: Partial<EngineDeps>, risk: "low" | "medium" | "high") => {
+  const begun = (more: Partial<EngineDeps>, risk: "low" | "medium" | "high", interactive = true) => {
     const tool = fakeTool("Write");
     const script = scripted([calls({ id: "a", name: "Write", input: {} }), says("ok")]);
     const target = world(script.provider, [tool], asks(risk), more);
-    begin(target, "write it");
+    begin(target, "write it", { interactive });
     return { target, tool };
   };
 
@@ -109,6 +109,17 @@ describe("the classifier", () => {
       expect((await run(target)).kind).toBe("parked");
       expect(tool.ran).toEqual([]);
     }
+  });
+
+  test("may allow a call where nobody else can; what it leaves open is denied there", async () => {
+    // spec: H-2 S-2
+    const allowed = begun(fast('{"decision":"allow","reason":"fine"}'), "low", false);
+    expect(await run(allowed.target)).toEqual({ kind: "ended" });
+    expect(allowed.tool.ran).toHaveLength(1);
+    const unsure = begun(fast('{"decision":"ask","reason":"unsure"}'), "low", false);
+    expect(await run(unsure.target)).toEqual({ kind: "ended" });
+    expect(unsure.tool.ran).toEqual([]);
+    expect(eventsOf(unsure.target, "tool_result")).toMatchObject([{ output: expect.stringContaining("stateless") }]);
   });
 
   test("is not asked twice after a crash, and never about a denial", async () => {
