@@ -88,9 +88,13 @@ function merge(base: ModelInfo, id: string, fields: ModelOverrides[string]): Mod
   return { ...rest, ...set, id, ...(estimated && !priced ? { estimated: true } : {}) };
 }
 
-/** Dated and routed ids name a known model: `claude-sonnet-4-6-20260115`, `anthropic/claude-sonnet-4-6`. */
+/** Dated and routed ids name a known model: `claude-sonnet-4-6-20260115`, `anthropic/claude-sonnet-4.6:beta`. */
 function baseId(model: string): string {
-  return model.slice(model.lastIndexOf("/") + 1).replace(/(?:-\d{8}|-latest)$/, "");
+  const routed = model.includes("/");
+  const name = model.slice(model.lastIndexOf("/") + 1);
+  // Routers put a variant behind a colon and write Claude's numbers with a dot.
+  const own = routed ? name.replace(/:[a-z]+$/, "").replace(/^(claude-.*\d)\.(\d)/, "$1-$2") : name;
+  return own.replace(/(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)$/, "");
 }
 
 /** An unknown model: default window, Sonnet's prices, marked (R-5). Capabilities are assumed, since most new models have them. */

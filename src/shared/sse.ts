@@ -46,7 +46,11 @@ export function createSseDecoder(maxChars = 8 * 1024 * 1024): SseDecoder {
 }
 
 function isWhole(data: string): boolean {
-  if (data.trim() === "[DONE]") return true;
+  return data.trim() === "[DONE]" || isJson(data);
+}
+
+/** Whether the text is whole JSON. */
+export function isJson(data: string): boolean {
   try {
     JSON.parse(data);
     return true;

@@ -34,10 +34,14 @@ export class CallAssembler {
 
   #target(index: number | undefined, id: string, name: string, json: string): PendingCall | undefined {
     const same = index === undefined ? this.#calls : this.#calls.filter((call) => call.index === index);
-    const known = id === "" ? undefined : same.findLast((call) => call.id === id);
+    // A fragment without a name can only go on with a call; some servers count the index up on the way.
+    const named = name !== "" || same.length > 0 ? same : this.#calls;
+    const known = id === "" ? undefined : named.findLast((call) => call.id === id);
     const last = known ?? same.at(-1);
     if (!last || beginsNew(last, name, json)) return undefined;
-    return known || id === "" || last.id === "" ? last : undefined;
+    if (known || id === "" || last.id === "") return last;
+    // A new id begins a new call, but for servers that make one up for every piece of the arguments.
+    return name === "" && readArguments(last.json).kind === "broken" ? last : undefined;
   }
 }
 
@@ -45,7 +49,7 @@ function beginsNew(last: PendingCall, name: string, json: string): boolean {
   if (name === "" || last.name === "") return false;
   const args = readArguments(last.json);
   if (name !== last.name) return args.kind !== "broken";
-  return args.kind === "object" && json !== "";
+  return args.kind === "object" && json.trim() !== "";
 }
 
 /** Some servers send the arguments as an object instead of its text. */

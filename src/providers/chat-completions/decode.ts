@@ -1,6 +1,7 @@
 import type { Failure } from "../../contract/failure.ts";
 import type { ModelEvent, ModelStop } from "../../contract/model.ts";
 import { BlockWriter } from "../transport/blocks.ts";
+import { saysFault } from "../transport/error-body.ts";
 import { isRecord, readArguments, toolUse } from "../transport/tool-arguments.ts";
 import type { Classifier, FrameVerdict, StreamDecoder } from "../transport/wire.ts";
 import { CallAssembler, type PendingCall } from "./calls.ts";
@@ -23,6 +24,10 @@ const STOPS: Readonly<Record<string, ModelStop>> = {
   tool_calls: "tool_use",
   function_call: "tool_use",
   content_filter: "refusal",
+  // Words of Gemini and others that a layer over them lets through.
+  safety: "refusal",
+  refusal: "refusal",
+  model_length: "max_tokens",
 };
 
 /** Metadata key under which signed reasoning is kept for its way back. */
@@ -97,7 +102,8 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
 
   const frame = (value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
     const choice = firstChoice(value.choices);
-    if (isError(value, choice)) return classifier.inBand(choice?.error ? { error: choice.error } : value);
+    if (isError(value, choice))
+      return classifier.inBand(!value.error && choice?.error ? { error: choice.error } : value);
     let payload = usage.note(value.usage) || usage.note(choice?.usage);
     // A last object may repeat the whole message after its deltas; without deltas it is the answer.
     const delta = isRecord(choice?.delta)
@@ -154,6 +160,8 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
         value = JSON.parse(data);
       } catch {
         if (message.event === "error") return classifier.inBand([data]);
+        // After the stop reason a frame that cannot be read takes nothing away from the answer.
+        if (reason !== undefined) return "skip";
         return classifier.fail("malformed_response", "a frame is no valid JSON");
       }
       if (!isRecord(value)) return classifier.fail("malformed_response", "a frame is no object");
@@ -165,7 +173,7 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
       closeBlock(out);
       if (reason === undefined && !done)
         return classifier.fail("stream_incomplete", "the stream ended before its finish reason");
-      const stop = STOPS[reason ?? "stop"] ?? "end_turn";
+      const stop = STOPS[(reason ?? "stop").toLowerCase()] ?? "end_turn";
       const calls = releaseCalls(stop === "max_tokens" || stop === "refusal", out);
       if (stop === "tool_use" && calls === 0 && assembler.calls.length > 0) {
         return classifier.fail("malformed_response", "the tool calls of the answer have no names");
@@ -209,7 +217,7 @@ function firstChoice(choices: unknown): Choice | undefined {
 function isError(value: Record<string, unknown>, choice: Choice | undefined): boolean {
   if (value.error || choice?.error) return true;
   if (value.object === "error" || value.type === "error") return true;
-  if (isRecord(value.base_resp) && value.base_resp.status_code !== 0) return true;
+  if (saysFault(value)) return true;
   // An error body of a framework behind a gateway: a text and no answer.
   return (
     value.choices === undefined &&

@@ -10,7 +10,8 @@ export function addDetails(list: Detail[], value: unknown): void {
   if (!Array.isArray(value)) return;
   for (const fragment of value) {
     if (!isRecord(fragment)) continue;
-    const last = list.at(-1);
+    // Pieces of several entries may alternate: where they are numbered, an entry is found again by its number.
+    const last = typeof fragment.index === "number" ? list.findLast((d) => samePlace(d, fragment)) : list.at(-1);
     if (!last || !continues(last, fragment)) list.push({ ...fragment });
     else {
       const joined: Detail = {};
@@ -24,9 +25,13 @@ export function addDetails(list: Detail[], value: unknown): void {
   }
 }
 
+function samePlace(a: Detail, b: Detail): boolean {
+  return a.type === b.type && a.index === b.index;
+}
+
 /** The same entry goes on: same kind and place, and nothing that closed it (a signature, encrypted data) came before. */
 function continues(last: Detail, next: Detail): boolean {
-  if (last.type !== next.type || last.index !== next.index || next.type === "reasoning.encrypted") return false;
+  if (!samePlace(last, next) || next.type === "reasoning.encrypted") return false;
   if (next.index === undefined && (last.signature || last.id !== next.id)) return false;
   return !last.signature || typeof next.text !== "string" || next.text === "";
 }

@@ -8,6 +8,8 @@ const CLOSE = "</think>";
 export class ThinkTags {
   #state: "start" | "thinking" | "gap" | "text" = "start";
   #held = "";
+  /** Nothing but white space has come since the opening tag; it is held back. */
+  #blank = true;
 
   push(piece: string, emit: (kind: "text" | "thinking", text: string) => void): void {
     if (this.#state === "text") {
@@ -24,7 +26,8 @@ export class ThinkTags {
   flush(emit: (kind: "text" | "thinking", text: string) => void): void {
     const rest = this.#held;
     this.#held = "";
-    if (rest !== "" && this.#state !== "gap") emit(this.#state === "thinking" ? "thinking" : "text", rest);
+    const nothing = this.#state === "thinking" && this.#blank && rest.trim() === "";
+    if (rest !== "" && this.#state !== "gap" && !nothing) emit(this.#state === "thinking" ? "thinking" : "text", rest);
     this.#state = "text";
   }
 
@@ -44,7 +47,11 @@ export class ThinkTags {
   #thinking(emit: (kind: "thinking", text: string) => void): void {
     const end = this.#held.indexOf(CLOSE);
     const safe = end >= 0 ? end : this.#held.length - partial(this.#held);
-    if (safe > 0) emit("thinking", this.#held.slice(0, safe));
+    const text = this.#held.slice(0, safe);
+    this.#blank &&= text.trim() === "";
+    // Models that were told not to think send an empty pair of tags: blank thinking is none.
+    if (this.#blank && end < 0) return;
+    if (!this.#blank && text !== "") emit("thinking", text);
     this.#held = this.#held.slice(end >= 0 ? end + CLOSE.length : safe);
     if (end >= 0) this.#state = "gap";
   }

@@ -38,6 +38,12 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
     });
   };
 
+  /** Each signature has a block of its own: joined, two would be none. */
+  const signed = (kind: "text" | "thinking", signature: string, out: ModelEvent[]): void => {
+    const before = blocks.marked(SIGNATURE);
+    if (!blocks.open || (before !== undefined && before !== signature)) blocks.start(kind, out);
+  };
+
   const part = (value: Record<string, unknown>, out: ModelEvent[]): boolean => {
     const signature =
       typeof value.thoughtSignature === "string" && value.thoughtSignature !== "" ? value.thoughtSignature : undefined;
@@ -46,9 +52,11 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
       return true;
     }
     if (typeof value.text !== "string") return false;
-    blocks.append(value.thought === true ? "thinking" : "text", value.text, out);
+    const kind = value.thought === true ? "thinking" : "text";
+    if (signature) signed(kind, signature, out);
+    blocks.append(kind, value.text, out);
     // A part with empty text may carry only the signature of what came before it.
-    if (signature && blocks.open) blocks.mark(SIGNATURE, signature);
+    if (signature && blocks.marked(SIGNATURE) === undefined) blocks.mark(SIGNATURE, signature);
     return value.text !== "" || signature !== undefined;
   };
 
@@ -96,9 +104,12 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
       try {
         value = JSON.parse(data);
       } catch {
+        // After the stop reason a frame that cannot be read takes nothing away from the answer.
+        if (stop) return "skip";
         return classifier.fail("malformed_response", "a frame is no valid JSON");
       }
       if (Array.isArray(value) && isRecord(value[0])) value = value[0];
+      if (isRecord(value) && message.event === "error") return classifier.inBand(value);
       return isRecord(value) ? frame(value, out) : classifier.fail("malformed_response", "a frame is no object");
     },
     end(out): Failure | undefined {

@@ -58,7 +58,11 @@ function contents(
   const opening = turns[0]?.role === "user" ? "" : content("user", ['{"text":"Continue."}']);
   const rest = joined(request.messages, signs ? "signed" : "", turns, (turn) => {
     const own = turn.messages.flatMap((message) => encoded(message).own);
-    if (turn.role === "assistant") return content("model", signs ? withBypass(own) : own.map((item) => item.json));
+    if (turn.role === "assistant") {
+      // A call whose id came twice has one result, so it is sent once.
+      const once = own.filter(({ block }) => block.type !== "tool_use" || turn.calls.includes(block));
+      return content("model", signs ? withBypass(once) : once.map((item) => item.json));
+    }
     const images: string[] = [];
     const out: string[] = [];
     // All results of one model turn stand in one user turn; what the person says is kept apart from them.

@@ -19,12 +19,18 @@ const PLAIN = [
 
 const FORMATS: ReadonlySet<string> = new Set(["enum", "date-time", "int32", "int64", "float", "double"]);
 
-/** References may point at themselves; below this depth they become a plain object. */
+/** Below this depth a schema becomes a plain object. */
 const DEPTH = 12;
+
+/** Nodes of one schema; references that point at each other would make a small one grow without end. */
+const NODES = 2_000;
+
+/** One conversion: what references are looked up in, and how many nodes may still come. */
+type Work = { readonly root: Readonly<Schema>; nodes: number };
 
 /** A JSON Schema in the subset Gemini takes: no references, no unions but `anyOf`, `nullable` for null. */
 export function geminiSchema(schema: Readonly<Schema>): Schema {
-  return convert(schema, schema, 0);
+  return convert(schema, { root: schema, nodes: NODES }, 0, new Set());
 }
 
 /** Parameters of a function; undefined for an object without properties, which the API wants left out. */
@@ -35,38 +41,43 @@ export function geminiParameters(schema: Readonly<Schema>): Schema | undefined {
     : undefined;
 }
 
-function convert(source: unknown, root: Readonly<Schema>, depth: number): Schema {
+/** `inside`: the references on the way here; one that comes again points at itself and becomes a plain object. */
+function convert(source: unknown, work: Work, depth: number, inside: ReadonlySet<string>): Schema {
   if (!isRecord(source)) return { type: "string" };
-  if (depth > DEPTH) return { type: "object" };
-  const node = flatten(source, root);
+  work.nodes -= 1;
+  if (depth > DEPTH || work.nodes < 0) return { type: "object" };
+  const refs = new Set(inside);
+  const node = flatten(source, work.root, refs);
+  const inner = (part: unknown): Schema => convert(part, work, depth + 1, refs);
   const out: Schema = {};
   for (const key of PLAIN) if (node[key] !== undefined) out[key] = node[key];
   const types = (Array.isArray(node.type) ? node.type : [node.type]).filter((t): t is string => typeof t === "string");
   const named = types.map((t) => t.toLowerCase()).filter((t) => t !== "null");
   if (types.length > named.length || node.nullable === true) out.nullable = true;
-  const choices = alternatives(node, out, root, depth);
+  const choices = alternatives(node, out, inner);
   if (choices) return choices;
   const [only] = named;
-  if (named.length > 1)
-    return { ...out, anyOf: named.map((type) => convert({ ...node, type, description: undefined }, root, depth + 1)) };
+  if (named.length > 1) return { ...out, anyOf: named.map((type) => inner({ ...node, type, description: undefined })) };
   const type = only ?? guess(node);
   if (type) out.type = type;
   enumeration(node, type, out);
   if (typeof node.format === "string" && FORMATS.has(node.format)) out.format = node.format;
-  if (type === "object" || isRecord(node.properties)) objectParts(node, root, depth, out);
-  if (type === "array") out.items = convert(itemsOf(node), root, depth + 1);
+  if (type === "object" || isRecord(node.properties)) objectParts(node, out, inner);
+  if (type === "array") out.items = inner(itemsOf(node));
   return out;
 }
 
 /** References resolved and `allOf` merged. */
-function flatten(node: Schema, root: Readonly<Schema>, hops = 0): Schema {
-  if (typeof node.$ref === "string" && hops < DEPTH) {
+function flatten(node: Schema, root: Readonly<Schema>, refs: Set<string>): Schema {
+  if (typeof node.$ref === "string") {
     const { $ref, ...rest } = node;
-    return flatten({ ...resolve($ref, root), ...rest }, root, hops + 1);
+    if (refs.has($ref)) return { type: "object", ...rest };
+    refs.add($ref);
+    return flatten({ ...resolve($ref, root), ...rest }, root, refs);
   }
   if (!Array.isArray(node.allOf)) return node;
   const { allOf, ...rest } = node;
-  const parts = allOf.filter(isRecord).map((part) => flatten(part, root, hops + 1));
+  const parts = allOf.filter(isRecord).map((part) => flatten(part, root, refs));
   const all: readonly Schema[] = [rest, ...parts];
   const required = all.flatMap((part) => (Array.isArray(part.required) ? part.required : []));
   const properties = Object.assign({}, ...all.map((part) => (isRecord(part.properties) ? part.properties : {})));
@@ -90,18 +101,20 @@ function resolve(ref: string, root: Readonly<Schema>): Schema {
   return isRecord(at) && at !== root ? at : { type: "object" };
 }
 
+type Inner = (part: unknown) => Schema;
+
 /** `anyOf` and `oneOf`; a branch that is only null becomes `nullable`. */
-function alternatives(node: Schema, out: Schema, root: Readonly<Schema>, depth: number): Schema | undefined {
+function alternatives(node: Schema, out: Schema, inner: Inner): Schema | undefined {
   const list = Array.isArray(node.anyOf) ? node.anyOf : Array.isArray(node.oneOf) ? node.oneOf : undefined;
   if (!list) return undefined;
   const real = list.filter((branch) => !(isRecord(branch) && (branch.type === "null" || branch.const === null)));
   if (real.length < list.length) out.nullable = true;
   const { anyOf: _a, oneOf: _o, ...base } = node;
   // Branches that only add `required` to an object stay one object.
-  if (isRecord(base.properties)) return { ...out, ...convert(base, root, depth) };
+  if (isRecord(base.properties)) return { ...out, ...inner(base) };
   const [first] = real;
-  if (real.length === 1) return { ...convert(first, root, depth + 1), ...out };
-  return { ...out, anyOf: real.map((branch) => convert(branch, root, depth + 1)) };
+  if (real.length === 1) return { ...inner(first), ...out };
+  return { ...out, anyOf: real.map(inner) };
 }
 
 function guess(node: Schema): string | undefined {
@@ -124,11 +137,11 @@ function enumeration(node: Schema, type: string | undefined, out: Schema): void 
   if (type === "string" && texts.length > 0) out.enum = texts;
 }
 
-function objectParts(node: Schema, root: Readonly<Schema>, depth: number, out: Schema): void {
+function objectParts(node: Schema, out: Schema, inner: Inner): void {
   const properties = isRecord(node.properties) ? node.properties : {};
   const names = Object.keys(properties);
   if (names.length === 0) return;
-  out.properties = Object.fromEntries(names.map((name) => [name, convert(properties[name], root, depth + 1)]));
+  out.properties = Object.fromEntries(names.map((name) => [name, inner(properties[name])]));
   // A required name that is no property is refused.
   const required = Array.isArray(node.required)
     ? node.required.filter((name) => typeof name === "string" && Object.hasOwn(properties, name))

@@ -13,7 +13,7 @@ export const USAGE_FIELDS = [
 /** Running totals of an answer. */
 export type UsageFrame = { [field in (typeof USAGE_FIELDS)[number]]?: number | undefined };
 
-/** Finish reasons that end a turn. What is not here and not in `FAULTS` ends it as a refusal when it speaks of content, else as end_turn. */
+/** Finish reasons that end a turn. What is not here and not in `FAULTS` is an end_turn. */
 export const STOPS: Readonly<Record<string, ModelStop>> = {
   STOP: "end_turn",
   MAX_TOKENS: "max_tokens",
@@ -23,6 +23,7 @@ export const STOPS: Readonly<Record<string, ModelStop>> = {
   BLOCKLIST: "refusal",
   PROHIBITED_CONTENT: "refusal",
   SPII: "refusal",
+  MODEL_ARMOR: "refusal",
   IMAGE_SAFETY: "refusal",
   IMAGE_PROHIBITED_CONTENT: "refusal",
   IMAGE_RECITATION: "refusal",

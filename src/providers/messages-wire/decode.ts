@@ -2,7 +2,8 @@ import type { Failure } from "../../contract/failure.ts";
 import type { ModelEvent, ModelStop, Usage } from "../../contract/model.ts";
 import type { SseMessage } from "../../shared/sse.ts";
 import { BlockWriter } from "../transport/blocks.ts";
-import { type Arguments, fromValue, isRecord, readArguments, toolUse } from "../transport/tool-arguments.ts";
+import { saysFault } from "../transport/error-body.ts";
+import { type Arguments, count, fromValue, isRecord, readArguments, toolUse } from "../transport/tool-arguments.ts";
 import type { Classifier, FrameVerdict, StreamDecoder } from "../transport/wire.ts";
 import { BlockStart, type Delta, UsageFrame, WholeMessage } from "./wire.ts";
 
@@ -13,6 +14,8 @@ export type DecoderOptions = {
   decodeName(wire: string): string;
   newCallId(): string;
 };
+
+type Counters = Omit<UsageFrame, "cache_creation">;
 
 type Call = {
   readonly index: number;
@@ -39,11 +42,13 @@ const CUTTING: ReadonlySet<ModelStop> = new Set(["max_tokens", "context_window",
 /** Decodes a Messages stream (provider-protocols 2 and 5). */
 export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
   const blocks = new BlockWriter();
-  const usage: UsageFrame = {};
+  const usage: Counters = {};
   const ids = new Set<string>();
   /** Calls not yet handed out, in order of appearance. */
   let calls: Call[] = [];
   let openIndex: number | undefined;
+  /** Index of a block of an unknown type: its deltas are skipped with it. */
+  let hiddenIndex: number | undefined;
   let started = false;
   let called = false;
   let stop: { readonly reason: string; readonly sequence: string | undefined } | undefined;
@@ -70,6 +75,7 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
   const start = (index: number, block: BlockStart, out: ModelEvent[]): void => {
     release(out, "next_block");
     openIndex = index;
+    hiddenIndex = undefined;
     switch (block.type) {
       case "text":
         blocks.start("text", out);
@@ -103,10 +109,12 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
         // Server-side tools and blocks of later versions: nothing to show, their deltas are skipped with them.
         blocks.close(out);
         openIndex = undefined;
+        hiddenIndex = index;
     }
   };
 
   const delta = (index: number, part: Delta, out: ModelEvent[]): FrameVerdict => {
+    if (index === hiddenIndex) return "payload";
     if (typeof part.text === "string" && part.type === "text_delta") {
       if (openIndex !== index || blocks.open !== "text") start(index, { type: "text" }, out);
       blocks.append("text", part.text, out);
@@ -117,15 +125,17 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
       if (blocks.open === "thinking" && part.signature !== "")
         blocks.mark(`${options.vendor}_signature`, part.signature);
     } else if (typeof part.partial_json === "string" && part.type === "input_json_delta") {
-      const call = calls.find((c) => c.index === index && !c.ended);
+      // The last one: servers that leave out the end of a block may use its index again.
+      const call = calls.findLast((c) => c.index === index && !c.ended);
       if (call) call.json += part.partial_json;
     } else return "skip";
     return "payload";
   };
 
   const whole = (value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
+    if (saysFault(value)) return options.classifier.inBand(value);
     // MiniMax repeats the whole message after its deltas.
-    if (started) return "skip";
+    if (started || stop) return "skip";
     const message = WholeMessage.safeParse(value);
     if (!message.success) return options.classifier.fail("malformed_response", "the message has no content");
     started = true;
@@ -139,7 +149,7 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
   };
 
   const end = (index: number, out: ModelEvent[]): void => {
-    const call = calls.find((c) => c.index === index && !c.ended);
+    const call = calls.findLast((c) => c.index === index && !c.ended);
     if (call) call.ended = true;
     else if (openIndex === index) blocks.close(out);
     release(out, "whole");
@@ -148,13 +158,15 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
   const note = (value: unknown): void => {
     const seen = UsageFrame.safeParse(value);
     // The last value of each counter wins; one that is missing keeps its earlier value.
-    if (seen.success)
-      Object.assign(usage, Object.fromEntries(Object.entries(seen.data).filter(([, v]) => v !== undefined)));
+    if (!seen.success) return;
+    const { cache_creation: parts, ...counters } = seen.data;
+    counters.cache_creation_input_tokens ??= parts && sum(parts);
+    Object.assign(usage, Object.fromEntries(Object.entries(counters).filter(([, v]) => v !== undefined)));
   };
 
-  const frame = (value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
+  const frame = (type: unknown, value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
     const index = typeof value.index === "number" ? value.index : 0;
-    switch (value.type) {
+    switch (type) {
       case "content_block_delta":
         started = true;
         return isRecord(value.delta)
@@ -190,7 +202,7 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
       case "error":
         return options.classifier.inBand(value);
       default:
-        if (isRecord(value.base_resp) && value.base_resp.status_code !== 0) return options.classifier.inBand(value);
+        if (saysFault(value)) return options.classifier.inBand(value);
         if (value.type === undefined && value.error) return options.classifier.inBand(value);
         return "skip";
     }
@@ -205,10 +217,14 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
         value = JSON.parse(message.data);
       } catch {
         if (message.event === "error") return options.classifier.inBand([message.data]);
+        // After the stop reason a frame that cannot be read takes nothing away from the answer.
+        if (stop) return "skip";
         return options.classifier.fail("malformed_response", "a frame is no valid JSON");
       }
+      if (isRecord(value) && message.event === "error") return options.classifier.inBand(value);
+      // The name of the event stands in for a type that gateways leave out.
       return isRecord(value)
-        ? frame(value, out)
+        ? frame(value.type ?? message.event, value, out)
         : options.classifier.fail("malformed_response", "a frame is no object");
     },
     end(out): Failure | undefined {
@@ -235,8 +251,14 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
   };
 }
 
+/** What was written to the cache, where only its parts by lifetime are told; undefined = nothing was. */
+function sum(parts: Readonly<Record<string, unknown>>): number | undefined {
+  const counts = Object.values(parts).flatMap((value) => count(value) ?? []);
+  return counts.length > 0 ? counts.reduce((a, b) => a + b, 0) : undefined;
+}
+
 /** The counters of this wire do not overlap (provider-protocols 1.2). */
-function total(usage: UsageFrame): Usage | null {
+function total(usage: Counters): Usage | null {
   if (Object.keys(usage).length === 0) return null;
   return {
     input: Math.floor(usage.input_tokens ?? 0),

@@ -21,7 +21,7 @@ export type MessagesDialect = {
   readonly images: boolean;
 };
 
-type Piece = { readonly json: string; readonly markable: boolean };
+type Piece = { readonly json: string; readonly markable: boolean; readonly call?: ToolUseBlock };
 type Encoded = {
   readonly own: readonly Piece[];
   readonly kept: readonly Block[];
@@ -61,7 +61,9 @@ export function createMessagesEncoder(dialect: MessagesDialect): MessagesEncoder
       turn.messages.length === 1 && turn.messages[0]
         ? encoded(turn.messages[0]).own
         : turn.messages.flatMap((m) => encoded(m).own);
-    if (turn.role === "assistant" || turn.results.length === 0) return own;
+    // A call whose id came twice has one result, so it is sent once.
+    if (turn.role === "assistant") return own.filter(({ call }) => !call || turn.calls.includes(call));
+    if (turn.results.length === 0) return own;
     const results = turn.results.map(({ call, result }) => ({
       json: (result && encoded(result.message).results.get(result.block)) ?? madeUp(call),
       markable: true,
@@ -144,7 +146,7 @@ function encodeBlock(block: Exclude<Block, ToolResultBlock>, dialect: MessagesDi
     case "thinking":
       return thinking(block, dialect.vendor);
     case "tool_use":
-      return { json: JSON.stringify(toolUse(block)), markable: true };
+      return { json: JSON.stringify(toolUse(block)), markable: true, call: block };
     default:
       return block satisfies never;
   }

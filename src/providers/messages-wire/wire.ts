@@ -6,6 +6,8 @@ export const UsageFrame = z.object({
   output_tokens: z.number().nonnegative().optional().catch(undefined),
   cache_read_input_tokens: z.number().nonnegative().optional().catch(undefined),
   cache_creation_input_tokens: z.number().nonnegative().optional().catch(undefined),
+  /** The same by lifetime; some gateways give nothing else. */
+  cache_creation: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
 export type UsageFrame = z.infer<typeof UsageFrame>;
 

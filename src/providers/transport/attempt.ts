@@ -1,10 +1,9 @@
 import type { Failure } from "../../contract/failure.ts";
 import type { ModelEvent, ModelRequest, Usage } from "../../contract/model.ts";
-import { createSseDecoder, type SseMessage } from "../../shared/sse.ts";
+import { BodyReader, type Frames } from "./body.ts";
 import { GuardExpired, StreamGuard } from "./guard.ts";
 import type { Transport } from "./settings.ts";
-import { BodySniffer } from "./sniff.ts";
-import type { StreamDecoder, Wire } from "./wire.ts";
+import type { Wire } from "./wire.ts";
 
 /** How a try ended. `rest` closes what was open; it is shown before a failure that is not retried. */
 export type Outcome = {
@@ -37,6 +36,7 @@ export async function* runAttempt(
       return { failure: readFailure(wire, error), response: undefined, reader: undefined };
     });
     reader = opened.reader;
+    signal.throwIfAborted();
     if (opened.failure) return { failure: opened.failure, shown: false, rest: [], usage: null };
     const outcome = yield* readEvents({
       reader,
@@ -80,28 +80,22 @@ async function open(
   return { failure: wire.classifier.http(response.status, response.headers, text), response: undefined, reader };
 }
 
-type Reading = {
-  readonly reader: Body;
-  readonly guard: StreamGuard;
-  readonly wire: Wire;
-  readonly decoder: StreamDecoder;
-  readonly transport: Transport;
-  readonly response: Response;
-  readonly signal: AbortSignal;
-};
+type Reading = Frames & { readonly reader: Body; readonly transport: Transport; readonly signal: AbortSignal };
 
 async function* readEvents(reading: Reading): AsyncGenerator<readonly ModelEvent[], Outcome> {
   const { reader, guard, wire, decoder, transport } = reading;
-  const sse = createSseDecoder();
-  const sniffer = new BodySniffer();
+  const body = new BodyReader(reading);
   let shown = false;
   let bytes = 0;
+  /** The connection broke: what came whole before still counts. */
   const broken = (fault: Failure): Outcome => {
     const rest: ModelEvent[] = [];
+    const verdict = body.rest(rest, false);
     // A stop reason makes the answer whole, whatever happens to the connection afterwards.
-    if (decoder.finished()) return { failure: decoder.end(rest), shown, rest, usage: decoder.usage() };
+    if (typeof verdict !== "object" && decoder.finished())
+      return { failure: decoder.end(rest), shown, rest, usage: decoder.usage() };
     decoder.abandon(rest);
-    return { failure: fault, shown, rest, usage: decoder.usage() };
+    return { failure: typeof verdict === "object" ? verdict : fault, shown, rest, usage: decoder.usage() };
   };
   for (;;) {
     let piece: Uint8Array | undefined;
@@ -116,21 +110,11 @@ async function* readEvents(reading: Reading): AsyncGenerator<readonly ModelEvent
     }
     const batch: ModelEvent[] = [];
     bytes += piece?.byteLength ?? 0;
-    if (bytes > transport.limits.maxBytes || sse.overflowed) {
-      return broken({
-        ...wire.classifier.fail("malformed_response", "the answer is larger than allowed"),
-        retryable: false,
-      });
+    if (bytes > transport.limits.maxBytes || body.overflowed) {
+      const fault = wire.classifier.fail("malformed_response", "the answer is larger than allowed");
+      return broken({ ...fault, retryable: false });
     }
-    const messages = piece
-      ? sniffer.take(piece)
-        ? sse.push(piece)
-        : []
-      : sniffer.collected() === undefined
-        ? sse.end()
-        : [];
-    let verdict = feed(messages, decoder, guard, batch);
-    if (!piece && sniffer.collected() !== undefined) verdict = whole(sniffer.collected() ?? "", reading, batch);
+    const verdict = piece ? body.push(piece, batch) : body.rest(batch, true);
     if (typeof verdict === "object") {
       const rest: ModelEvent[] = [...batch];
       decoder.abandon(rest);
@@ -149,57 +133,13 @@ async function* readEvents(reading: Reading): AsyncGenerator<readonly ModelEvent
   }
 }
 
-function feed(
-  messages: readonly SseMessage[],
-  decoder: StreamDecoder,
-  guard: StreamGuard,
-  out: ModelEvent[],
-): "open" | "done" | Failure {
-  let alive = false;
-  let finished = false;
-  for (const message of messages) {
-    const verdict = decoder.push(message, out);
-    if (verdict === "done" || typeof verdict === "object") return verdict;
-    if (verdict === "payload") alive = true;
-    else if (verdict === "finished") finished = true;
-  }
-  if (finished) guard.tail();
-  else if (alive) guard.alive();
-  return "open";
-}
-
-/** A 200 that is no stream: an error body, a whole answer, or a list of either. */
-function whole(
-  text: string,
-  { wire, decoder, guard, response }: Reading,
-  out: ModelEvent[],
-): "open" | "done" | Failure {
-  if (text.trimStart().startsWith("<")) return wire.classifier.http(response.status, response.headers, text);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return wire.classifier.fail("malformed_response", "the answer is no valid JSON");
-  }
-  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return feed(
-    items.map((item) => ({ data: JSON.stringify(item) })),
-    decoder,
-    guard,
-    out,
-  );
-}
-
 async function readText(reader: Body, guard: StreamGuard, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
   while (reader && bytes < maxBytes) {
     // An error whose body breaks off is still that error.
-    const { value } = await guard.race(reader.read()).catch((error: unknown) => {
-      if (error instanceof GuardExpired || bytes > 0) return { value: undefined };
-      throw error;
-    });
+    const { value } = await guard.race(reader.read()).catch(() => ({ value: undefined }));
     if (!value) break;
     bytes += value.byteLength;
     text += decoder.decode(value, { stream: true });

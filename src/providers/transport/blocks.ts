@@ -35,6 +35,11 @@ export class BlockWriter {
     this.#metadata = { ...this.#metadata, [key]: (this.#metadata?.[key] ?? "") + value };
   }
 
+  /** What was marked on the open block. */
+  marked(key: string): string | undefined {
+    return this.#metadata?.[key];
+  }
+
   close(out: ModelEvent[]): void {
     const [kind, text, metadata] = [this.#kind, this.#text, this.#metadata];
     this.#kind = undefined;

@@ -121,19 +121,21 @@ function categoryOf(
 ): Category {
   const effective = bodyStatus ?? status;
   const word = facts ? byWord(facts.words) : undefined;
+  const own = facts && vendor?.(facts, status);
   // "Too many tokens, please wait" speaks of tokens too: a rate limit is never an overflow.
-  const limited = status === 429 || bodyStatus === 429 || word === "rate_limit";
+  const limited = status === 429 || bodyStatus === 429 || word === "rate_limit" || own === "rate_limit";
   if (facts && !limited) {
     const overflow = findOverflow(`${facts.message}\n${facts.inner}`, { prompt: facts.prompt, limit: facts.limit });
     if (overflow) return { name: overflow.category, overflow };
     if (word === "prompt_too_long") return { name: word, overflow: { category: word, tokenGap: null } };
   }
-  const own = facts && vendor?.(facts, status);
   if (own) return { name: own };
   if (facts && /credit balance is too low|insufficient (?:credits|balance)|requires more credits/i.test(facts.message))
     return { name: "billing" };
   if (facts && /api key not valid|invalid api key|incorrect api key/i.test(facts.message)) return { name: "auth" };
   if (facts?.moderated && (effective === 403 || effective === 400)) return { name: "content_filter" };
+  if (facts && /content filtering policy/i.test(facts.message)) return { name: "content_filter" };
+  if (limited && word === "prompt_too_long") return { name: "rate_limit" };
   if (word && !(word === "rate_limit" && effective === 402)) return { name: word };
   if (effective !== undefined) return { name: byStatus(effective) };
   return { name: (facts && byGeneralWord(facts.words)) ?? "server" };
@@ -145,10 +147,15 @@ function retryable(
   wait: number | null,
   headers: Headers | undefined,
 ): boolean {
-  if (headers?.get("x-should-retry") === "false") return false;
+  // The server may know better than the status says, but what is too long stays too long.
+  const said = headers?.get("x-should-retry");
+  if (said === "false") return false;
+  if (said === "true" && !OVERFLOWS.has(category)) return true;
   if (category === "rate_limit" && wait === null && dailyQuota(facts)) return false;
   return mayPass(category);
 }
+
+const OVERFLOWS: ReadonlySet<FailureCategory> = new Set(["prompt_too_long", "max_tokens_overflow"]);
 
 /** Gemini quota ids with `PerDay`: waiting a minute does not cure them. */
 function dailyQuota(facts: ErrorFacts | undefined): boolean {

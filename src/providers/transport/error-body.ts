@@ -34,7 +34,7 @@ export function errorFacts(value: unknown, depth = 0): ErrorFacts | undefined {
   if (Array.isArray(value)) return value.length > 0 ? errorFacts(value[0], depth + 1) : undefined;
   if (typeof value === "string") return depth > 0 ? { ...NOTHING, ...fromText(value, depth) } : undefined;
   if (!isRecord(value) || depth > DEPTH) return undefined;
-  if (isRecord(value.base_resp)) return fromBaseResp(value.base_resp);
+  if (isRecord(value.base_resp) && saysFault(value)) return fromBaseResp(value.base_resp);
   const wrapped = value.error ?? (Array.isArray(value.errors) ? value.errors[0] : undefined);
   if (wrapped !== undefined && wrapped !== null) {
     const inner = errorFacts(wrapped, depth + 1);
@@ -100,8 +100,17 @@ function fromText(text: string, depth: number): Partial<ErrorFacts> & { message:
   return { message: text };
 }
 
+/** MiniMax says in `base_resp` of an answer with status 200 whether it is an error; code 0 means it is none. */
+export function saysFault(value: Record<string, unknown>): boolean {
+  return isRecord(value.base_resp) && (baseCode(value.base_resp) ?? 0) !== 0;
+}
+
+function baseCode(base: Record<string, unknown>): number | undefined {
+  return count(base.status_code) ?? digits(base.status_code);
+}
+
 function fromBaseResp(base: Record<string, unknown>): ErrorFacts {
-  const code = count(base.status_code) ?? digits(base.status_code);
+  const code = baseCode(base);
   return { ...NOTHING, message: typeof base.status_msg === "string" ? base.status_msg : "", code };
 }
 

@@ -5,104 +5,113 @@ export type Overflow = {
   readonly maxTokensAvailable?: number;
 };
 
-const N = "([\\d][\\d,_]*)";
+/** Characters of an error text that are searched: vendors' messages are short, a stranger's need not be. */
+const SEARCHED = 16_384;
 
-/** Texts that name the limit and the size of the prompt alone. `order` tells which number comes first. */
-const PROMPT_ALONE: readonly { readonly text: RegExp; readonly order: "wanted_limit" | "limit_wanted" }[] = [
-  { text: new RegExp(`prompt is too long: ${N} tokens? > ${N}`, "i"), order: "wanted_limit" },
-  {
-    text: new RegExp(`input token count \\(?${N}\\)? exceeds the maximum number of tokens allowed \\(?${N}`, "i"),
-    order: "wanted_limit",
-  },
-  { text: new RegExp(`\\(?${N} tokens\\)? exceeds the available context size \\(?${N}`, "i"), order: "wanted_limit" },
-  {
-    text: new RegExp(
-      `input length \\(?${N}\\)? exceeds (?:the )?(?:model'?s )?maximum (?:context length|allowed input length)(?: of)? \\(?${N}`,
-      "i",
-    ),
-    order: "wanted_limit",
-  },
-  { text: new RegExp(`keep the first ${N} tokens[\\s\\S]*context length of only ${N}`, "i"), order: "wanted_limit" },
-  {
-    text: new RegExp(
-      `maximum context length is ${N} tokens[\\s\\S]*?(?:resulted in|requested about|requested|prompt contains(?: at least)?) ${N}(?: input)? tokens`,
-      "i",
-    ),
-    order: "limit_wanted",
-  },
+/** A wording; `{name}` stands for a number. */
+function form(text: string): RegExp {
+  return new RegExp(
+    text.replace(/\{(\w+)\}/g, (_, name: string) => `(?<${name}>\\d[\\d,_]*)`),
+    "i",
+  );
+}
+
+/** Wordings that tell input and output apart: `input`, `output`, `limit`, sometimes the `total` of both. */
+const BOTH: readonly RegExp[] = [
+  form("exceed context limit: {input} \\+ {output} > {limit}"),
+  form(
+    "maximum context length is {limit}[\\s\\S]*?requested {output} output tokens and your prompt contains (?:at least )?{input}(?:[\\s\\S]*?total of (?:at least )?{total})?",
+  ),
+  form(
+    "maximum context length is {limit}[\\s\\S]*?(?:requested|resulted in)(?: about)? {total} tokens \\([^)]*?\\b{output}(?: tokens)?(?: are)? (?:in|for) (?:the |your )?(?:completion|output)",
+  ),
+  form(
+    "tokens'? is too large: {output}[\\s\\S]*?maximum context length is {limit}[\\s\\S]*?request has {input} input tokens",
+  ),
+  form(
+    "maximum context length of {limit} tokens[\\s\\S]*?total of {total} tokens: {input} tokens from the input messages and {output} tokens for the completion",
+  ),
+  form("passed {input} input tokens and requested {output} output tokens[\\s\\S]*?context length is only {limit}"),
+  form("max_new_tokens` must be <= {limit}\\. Given: {input} `inputs` tokens and {output}"),
+];
+
+/** Wordings about the prompt alone: `wanted` and `limit`, or the `gap` itself. */
+const PROMPT_ALONE: readonly RegExp[] = [
+  form("prompt is too long: {wanted} tokens? > {limit}"),
+  form("input token count \\(?{wanted}\\)? exceeds the maximum number of tokens allowed \\(?{limit}"),
+  form("input token count is {wanted} but (?:the )?model only supports up to {limit}"),
+  form("\\(?{wanted} tokens\\)? exceeds the available context size \\(?{limit}"),
+  form(
+    "input length \\(?{wanted}(?: tokens)?\\)? exceeds (?:the )?(?:model'?s? )?maximum (?:context length|allowed (?:input )?length)(?: of)? \\(?{limit}",
+  ),
+  form("(?:input|prompt) \\((?:length )?{wanted}(?: tokens)?\\) is longer than the [\\w' ]*length (?:of )?\\(?{limit}"),
+  form("keep the first {wanted} tokens[\\s\\S]*?context length of only {limit}"),
+  form("n_keep: {wanted}\\s*>=?\\s*n_ctx: {limit}"),
+  form("prompt contains {wanted} tokens[\\s\\S]*?too large for model with {limit} maximum context length"),
+  form("input tokens \\({wanted}\\) has exceeded max_prompt_tokens \\({limit}"),
+  form("prompt tokens? (?:count of )?\\(?{wanted}\\)? exceeds (?:the )?(?:limit of|context size) \\(?{limit}"),
+  form("maximum prompt length is {limit} but the request contains {wanted}"),
+  form("exceeded model token limit: {limit} \\(requested: {wanted}"),
+  form("configured limit of {limit} tokens[\\s\\S]*?resulted in {wanted}"),
+  form(
+    "maximum context length is {limit} tokens[\\s\\S]*?(?:resulted in|requested about|requested|prompt contains(?: at least)?) {wanted}(?: input)? tokens",
+  ),
+  form("exceeded max context length by {gap} tokens"),
 ];
 
 /** Overflow wordings without numbers. */
 const BARE =
-  /prompt is too long|context window exceeds limit|exceeds? (?:the |this )?(?:model'?s? )?(?:available )?context (?:window|size|length)|maximum context length|tokens to keep from the initial prompt is greater|input token count.{0,40}exceeds the maximum|context_length_exceeded|exceed_context_size|reduce the length of the (?:messages|prompt)|context length of only/i;
+  /prompt is too long|input is too long for requested model|context window exceeds limit|(?:exceed(?:s|ed)?|longer than) (?:the |this )?(?:model'?s? )?(?:available |max )?context (?:window|size|length)|maximum context length|maximum prompt length|exceeded model token limit|tokens to keep from the initial prompt is greater|input token count.{0,40}exceeds the maximum|context_length_exceeded|exceed_context_size|reduce the length of the (?:messages|(?:input )?prompt)|context length of only/i;
 
 /** Reads an overflow out of an error text (provider-protocols 1.4). Gap = wanted − limit. */
 export function findOverflow(
-  text: string,
+  whole: string,
   fields: { readonly prompt?: number | undefined; readonly limit?: number | undefined } = {},
 ): Overflow | undefined {
   if (fields.prompt !== undefined && fields.limit !== undefined && fields.prompt > fields.limit) {
     return { category: "prompt_too_long", tokenGap: fields.prompt - fields.limit };
   }
-  const both = inputAndOutput(text);
-  if (both) return judge(both.input, both.output, both.limit, both.total);
-  for (const { text: form, order } of PROMPT_ALONE) {
-    const match = form.exec(text);
-    if (!match) continue;
-    const [first, second] = [number(match[1]), number(match[2])];
-    const gap = order === "wanted_limit" ? first - second : second - first;
+  const text = whole.slice(0, SEARCHED);
+  const both = numbers(BOTH, text);
+  if (both?.output !== undefined && both.limit !== undefined)
+    return judge(both.input, both.output, both.limit, both.total);
+  const alone = numbers(PROMPT_ALONE, text);
+  if (alone) {
+    const gap = alone.gap ?? (alone.wanted ?? 0) - (alone.limit ?? 0);
     // "… is 8192 tokens. However, your request has 8000 input tokens" without an overrun tells no gap.
     return { category: "prompt_too_long", tokenGap: gap > 0 ? gap : null };
   }
   return BARE.test(text) ? { category: "prompt_too_long", tokenGap: null } : undefined;
 }
 
+const OUTPUT_LIMITS: readonly RegExp[] = [
+  form("max_(?:completion_|output_)?tokens: {wanted} > {limit}"),
+  form("max_(?:completion_)?tokens is too large: {wanted}[\\s\\S]*?at most {limit} (?:completion|output) tokens"),
+];
+
 /** Largest `max_tokens` a model takes, when that is what the message complains about. */
 export function findOutputLimit(text: string): number | undefined {
-  const match =
-    new RegExp(`max_(?:completion_|output_)?tokens: ${N} > ${N}`, "i").exec(text) ??
-    new RegExp(
-      `max_(?:completion_)?tokens is too large: ${N}[\\s\\S]*?at most ${N} (?:completion|output) tokens`,
-      "i",
-    ).exec(text);
-  return match ? number(match[2]) : undefined;
+  return numbers(OUTPUT_LIMITS, text.slice(0, SEARCHED))?.limit;
 }
 
-type Sizes = { readonly input: number; readonly output: number; readonly limit: number; readonly total?: number };
-
-/** Forms that tell input and output apart. */
-function inputAndOutput(text: string): Sizes | undefined {
-  const sum = new RegExp(`exceed context limit: ${N} \\+ ${N} > ${N}`, "i").exec(text);
-  if (sum) return { input: number(sum[1]), output: number(sum[2]), limit: number(sum[3]) };
-  const limit = number(new RegExp(`maximum context length is ${N}`, "i").exec(text)?.[1]);
-  if (Number.isNaN(limit)) return undefined;
-  const vllm = new RegExp(
-    `requested ${N} output tokens and your prompt contains (?:at least )?${N}(?:[\\s\\S]*?total of (?:at least )?${N})?`,
-    "i",
-  ).exec(text);
-  if (vllm) return sizes(number(vllm[2]), number(vllm[1]), limit, number(vllm[3]));
-  const parts = new RegExp(`(?:requested|resulted in)(?: about)? ${N} tokens \\(([^)]*)\\)`, "i").exec(text);
-  const output = number(
-    new RegExp(`${N}(?: tokens)?(?: are)? (?:in|for) (?:the |your )?(?:completion|output)`, "i").exec(
-      parts?.[2] ?? "",
-    )?.[1],
-  );
-  if (parts && !Number.isNaN(output)) return sizes(number(parts[1]) - output, output, limit, number(parts[1]));
-  const large = new RegExp(`tokens'? is too large: ${N}[\\s\\S]*request has ${N} input tokens`, "i").exec(text);
-  if (large) return sizes(number(large[2]), number(large[1]), limit, Number.NaN);
+/** The numbers of the first wording that fits. */
+function numbers(forms: readonly RegExp[], text: string): Readonly<Record<string, number | undefined>> | undefined {
+  for (const wording of forms) {
+    const groups = wording.exec(text)?.groups;
+    if (!groups) continue;
+    const found: Record<string, number | undefined> = {};
+    for (const [name, digits] of Object.entries(groups)) {
+      if (digits !== undefined) found[name] = Number(digits.replace(/[,_]/g, ""));
+    }
+    return found;
+  }
   return undefined;
 }
 
-function sizes(input: number, output: number, limit: number, total: number): Sizes {
-  return Number.isNaN(total) ? { input, output, limit } : { input, output, limit, total };
-}
-
-function judge(input: number, output: number, limit: number, total = input + output): Overflow {
+function judge(given: number | undefined, output: number, limit: number, sum: number | undefined): Overflow {
+  const input = given ?? (sum ?? 0) - output;
+  const total = sum ?? input + output;
   const tokenGap = total > limit ? total - limit : null;
   if (input >= limit) return { category: "prompt_too_long", tokenGap };
   return { category: "max_tokens_overflow", tokenGap, maxTokensAvailable: limit - input };
-}
-
-function number(text: string | undefined): number {
-  return text === undefined ? Number.NaN : Number(text.replace(/[,_]/g, ""));
 }

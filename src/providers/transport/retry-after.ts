@@ -34,9 +34,16 @@ function decimal(value: string | null | undefined, factor: number): number | und
 function retryAfterHeader(value: string | null | undefined, now: number): number | undefined {
   const seconds = decimal(value, 1000);
   if (seconds !== undefined) return seconds;
-  // Only a real HTTP date: Date.parse takes too much ("-5", "2") for a time.
-  if (!value || !/[A-Za-z]{3}.*\d{4}.*\d{2}:\d{2}/.test(value)) return undefined;
-  return until(Date.parse(value), now);
+  return value ? until(httpDate(value.trim()), now) : undefined;
+}
+
+/** The three forms of an HTTP date (RFC 9110, 5.6.7); NaN for all else: Date.parse takes too much ("-5", "2") for a time. */
+function httpDate(text: string): number {
+  if (/^[A-Za-z]{3}, \d{1,2} [A-Za-z]{3} \d{4} \d{2}:\d{2}:\d{2}/.test(text)) return Date.parse(text);
+  const [, day, month, year, time] = /^[A-Za-z]+, (\d{2})-([A-Za-z]{3})-(\d{2}) ([\d:]{8}) GMT$/.exec(text) ?? [];
+  if (day !== undefined) return Date.parse(`${day} ${month} 20${year} ${time} GMT`);
+  // The form of C's asctime has no zone: it means UTC.
+  return /^[A-Za-z]{3} [A-Za-z]{3} [ \d]\d [\d:]{8} \d{4}$/.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 }
 
 function until(time: number, now: number): number | undefined {
@@ -61,23 +68,18 @@ export function duration(text: string): number | undefined {
   return (hours ?? 0) * 3_600_000 + (minutes ?? 0) * 60_000 + (seconds ?? 0) * 1000 + (ms ?? 0);
 }
 
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+
 function fromText(text: string): number | undefined {
   const found =
-    /(?:try again|retry|wait)(?:ing)?(?: after| in| for)? (?:about )?(\d[\d.hms]*)( ?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?))?/i.exec(
+    /(?:try again|retry|wait)(?:ing)?(?: after| in| for)? (?:about )?(\d[\d.hms]*)( ?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?)| (?:ms|[smh])\b)?/i.exec(
       text,
     );
   const [, amount = "", word = ""] = found ?? [];
   const value = amount.replace(/\.$/, "");
   const unit = word.trim().toLowerCase();
   if (!unit) return /[hms]$/.test(value) ? duration(value) : undefined;
-  const factor = unit.startsWith("milli")
-    ? 1
-    : unit.startsWith("sec")
-      ? 1000
-      : unit.startsWith("min")
-        ? 60_000
-        : 3_600_000;
-  return decimal(value, factor);
+  return decimal(value, unit === "ms" || unit.startsWith("milli") ? 1 : (UNIT_MS[unit.charAt(0)] ?? 1000));
 }
 
 /** Reset times count for limits that are used up; when no remainder is told, all of them do. */

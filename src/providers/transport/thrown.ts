@@ -25,7 +25,7 @@ export function thrownText(error: unknown): string {
 
 /** Certificate words or codes (provider-protocols 1.3). */
 export function isThrownByTls(error: unknown): boolean {
-  return /certificate|SELF_SIGNED|self[- ]signed|UNABLE_TO_(?:VERIFY|GET_ISSUER|GET_CRL)|CERT_|ERR_TLS|ERR_SSL|\bEPROTO\b|\bSSL\b|TLS (?:handshake|alert|peer)|unknown ca/i.test(
+  return /certificate|SELF_SIGNED|self[- ]signed|UNABLE_TO_(?:VERIFY|GET_ISSUER|GET_CRL)|CERT_|CRL_|INVALID_(?:CA|PURPOSE)\b|HOSTNAME_MISMATCH|ERR_TLS|ERR_SSL|\bEPROTO\b|\bSSL\b|TLS (?:handshake|alert|peer)|unknown ca/i.test(
     thrownText(error),
   );
 }

@@ -114,5 +114,8 @@ describe("model registry", () => {
     const registry = createModelRegistry({ overrides: PRICES_2026_AUTUMN });
     expect(registry.getConfig("claude-opus-4-6-20260201").input_price_per_1m).toBe(5);
     expect(registry.getConfig("anthropic/claude-opus-4-6").input_price_per_1m).toBe(5);
+    expect(registry.getConfig("anthropic/claude-opus-4.6:beta").input_price_per_1m).toBe(5);
+    expect(registry.getConfig("claude-opus-4-6@20260201").input_price_per_1m).toBe(5);
+    expect(registry.getConfig("gpt-4o-2024-08-06").input_price_per_1m).toBe(2.5);
   });
 });

@@ -27,6 +27,26 @@ describe("overflow", () => {
       4_904,
     ],
     ["The number of tokens to keep from the initial prompt is greater than the context length", null],
+    [
+      "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5600>= n_ctx: 4096)",
+      1_504,
+    ],
+    [
+      "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300500 tokens. Please reduce the length of the messages.",
+      28_500,
+    ],
+    ["the input token count is 1200000 but model only supports up to 1048576. Reduce it", 151_424],
+    ["The decoder prompt (length 5000) is longer than the maximum model length of 4096.", 904],
+    ["The input (9000 tokens) is longer than the model's context length (8192 tokens).", 808],
+    ["Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens).", 808],
+    ["Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length", 32_905],
+    ["This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 406_740],
+    ["Your request exceeded model token limit: 262144 (requested: 300000)", 37_856],
+    ["number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.", 1_951],
+    ["prompt token count of 130000 exceeds the limit of 128000", 2_000],
+    ["prompt too long; exceeded max context length by 4 tokens", 4],
+    ["You passed 8193 input tokens and requested 0 output tokens. However, the model's context length is only 8192", 1],
+    ["Input is too long for requested model.", null],
     ["Your input exceeds the context window of this model.", null],
     ["invalid params, context window exceeds limit (2013)", null],
   ])("%s", (message, gap) => {
@@ -44,6 +64,21 @@ describe("overflow", () => {
       "This model's maximum context length is 8192 tokens. However, you requested 9096 tokens (5000 in the messages, 4096 in the completion).",
       904,
       3_192,
+    ],
+    [
+      "Requested token count exceeds the model's maximum context length of 8192 tokens. You requested a total of 9000 tokens: 5000 tokens from the input messages and 4000 tokens for the completion.",
+      808,
+      3_192,
+    ],
+    [
+      "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 3000 `inputs` tokens and 2000 `max_new_tokens`",
+      904,
+      1_096,
+    ],
+    [
+      "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (120000 of text input, 20000 in the output).",
+      8_928,
+      11_072,
     ],
   ])("%s", (message, gap, available) => {
     expect(http(400, saying(message))).toMatchObject({
@@ -75,6 +110,33 @@ describe("overflow", () => {
     expect(http(429, saying("too many tokens: prompt is too long: 20 tokens > 10 maximum, please wait"))).toMatchObject(
       { category: "rate_limit", retryable: true },
     );
+  });
+});
+
+describe("rate limits that speak of tokens", () => {
+  test("a status of 429 goes before a code for overflow", () => {
+    expect(http(429, saying("too many tokens", { code: "context_length_exceeded" }))).toMatchObject({
+      category: "rate_limit",
+      retryable: true,
+    });
+  });
+
+  test("a vendor's own number for a rate limit goes before numbers of tokens", () => {
+    const status_msg = "token rate limit: prompt is too long: 20 tokens > 10";
+    expect(minimax.inBand({ base_resp: { status_code: 1039, status_msg } })).toMatchObject({ category: "rate_limit" });
+  });
+});
+
+describe("markup", () => {
+  test.each([
+    [502, "<h1>Bad Gateway</h1><p>inner</p>", "server"],
+    [503, "<!-- x --><html><title>Down</title>inner</html>", "overloaded"],
+    [403, "<?xml version='1.0'?><Error><Code>inner</Code></Error>", "permission"],
+    [500, saying("<h1>inner</h1>"), "server"],
+  ])("%i %j shows nothing of the page", (status, body, category) => {
+    const failure = http(status, body);
+    expect(failure).toMatchObject({ category, status });
+    expect(failure.message).not.toMatch(/<|inner/);
   });
 });
 
@@ -110,6 +172,7 @@ describe("category", () => {
       "billing",
     ],
     [422, { detail: [{ msg: "field required" }] }, "invalid_request"],
+    [400, saying("Output blocked by content filtering policy", { type: "invalid_request_error" }), "content_filter"],
   ])("%i %j is %s", (status, body, category) => {
     expect(http(status, body)).toMatchObject({ category, status });
   });
@@ -150,6 +213,21 @@ describe("category", () => {
     });
   });
 
+  test("the server's word on trying again counts, but not for what is too long", () => {
+    const yes = { "x-should-retry": "true" };
+    expect(http(409, saying("conflict"), yes)).toMatchObject({ retryable: true });
+    expect(http(429, saying("spent"), { "x-should-retry": "false" })).toMatchObject({ retryable: false });
+    expect(http(400, saying("prompt is too long: 20 tokens > 10 maximum"), yes)).toMatchObject({ retryable: false });
+  });
+
+  test.each(["HOSTNAME_MISMATCH", "INVALID_CA", "CRL_HAS_EXPIRED", "CERT_HAS_EXPIRED"])(
+    "%s is a certificate fault",
+    (code) => {
+      const cause = Object.assign(new Error("x"), { code });
+      expect(classifier.thrown(new TypeError("fetch failed", { cause }))).toMatchObject({ category: "ssl" });
+    },
+  );
+
   test("a certificate fault carries a hint and is not retried", () => {
     const error = new TypeError("fetch failed", {
       cause: Object.assign(new Error("unable to verify the first certificate"), {
@@ -175,12 +253,18 @@ describe("retry wait", () => {
     [{ "retry-after-ms": "1500", "retry-after": "2" }, {}, 1_500],
     [{ "retry-after": "2.5" }, {}, 2_500],
     [{ "retry-after": "Sun, 01 Nov 2026 00:00:30 GMT" }, {}, 30_000],
+    [{ "retry-after": "Sunday, 01-Nov-26 00:00:45 GMT" }, {}, 45_000],
+    [{ "retry-after": "Sun Nov  1 00:00:40 2026" }, {}, 40_000],
+    [{ "retry-after": "Infinity" }, {}, null],
     [{ "retry-after": "soon" }, {}, null],
     [{ "retry-after": "-3" }, {}, null],
     [{}, saying("Please try again in 1.5s."), 1_500],
     [{}, saying("Please try again in 20ms."), 20],
     [{}, saying("Please try again in 6m0s."), 360_000],
     [{}, saying("retry in 12 seconds"), 12_000],
+    [{}, saying("Please retry in 7 s"), 7_000],
+    [{}, saying("try again in 250 ms"), 250],
+    [{}, saying("wait 2 minutes"), 120_000],
     [{}, saying("x", { details: [{ retryDelay: "37.412s" }] }), 37_412],
     [{ "anthropic-ratelimit-requests-reset": "2026-11-01T00:00:20Z" }, {}, 20_000],
     [

@@ -84,6 +84,53 @@ test("leaves thinking off while results go back for calls made without it", asyn
   expect((await sentBy("anthropic", { messages, thinkingBudget: 2_000, maxTokens: 8_000 })).thinking).toBeUndefined();
 });
 
+// spec: T-2
+test("sends a call whose id came twice once, with its one result", async () => {
+  const messages: Message[] = [
+    { role: "user", content: [{ type: "text", text: "q" }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "tool_use", id: "1", name: "t", input: {} },
+        { type: "tool_use", id: "1", name: "t", input: { again: true } },
+      ],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "r" }] },
+  ];
+  for (const name of ["anthropic", "openai", "gemini"])
+    expect(JSON.stringify(await sentBy(name, { messages }))).not.toContain("again");
+});
+
+// spec: R-9
+test("keeps OpenRouter's thinking budget below the output limit", async () => {
+  const body = await sentBy("openrouter", { model: "anthropic/x", thinkingBudget: 4_000, maxTokens: 2_000 });
+  expect(body).toMatchObject({ max_tokens: 2_000, reasoning: { max_tokens: 1_500 } });
+});
+
+// spec: R-9
+test.each([
+  ["claude-opus-4-7", "adaptive"],
+  ["claude-opus-4-8-20260601", "adaptive"],
+  ["claude-sonnet-5", "adaptive"],
+  ["claude-sonnet-4-6", "enabled"],
+  ["claude-opus-4-20250514", "enabled"],
+])("%s thinks %s", async (model, type) => {
+  expect(await sentBy("anthropic", { model, thinkingBudget: 2_000, maxTokens: 8_000 })).toMatchObject({
+    thinking: { type },
+  });
+});
+
+test("keeps a schema whose references point at each other small", () => {
+  const names = Array.from({ length: 12 }, (_, n) => `N${n}`);
+  const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/$defs/${name}` }]));
+  const $defs = Object.fromEntries(names.map((name) => [name, { type: "object", properties }]));
+  const json = JSON.stringify(
+    geminiParameters({ $defs, type: "object", properties: { root: { $ref: "#/$defs/N0" } } }),
+  );
+  expect(json).not.toContain("$ref");
+  expect(json.length).toBeLessThan(200_000);
+});
+
 test("rewrites references, unions and unknown keywords for Gemini, and keeps properties named like keywords", () => {
   const schema = {
     $defs: { mode: { const: "fast" } },
