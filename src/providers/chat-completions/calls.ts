@@ -1,7 +1,14 @@
 import { isRecord, readArguments } from "../transport/tool-arguments.ts";
 import type { CallFragment } from "./wire.ts";
 
-export type PendingCall = { readonly index: number | undefined; id: string; name: string; json: string };
+export type PendingCall = {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  json: string;
+  /** The newest piece of `json` that is not empty. */
+  newest: string;
+};
 
 /**
  * Puts tool-call fragments together (provider-protocols 3.1): by `index`; where it is missing or 0 for every call, a new id,
@@ -24,10 +31,11 @@ export class CallAssembler {
     if (call.id === "") call.id = id;
     if (call.name === "") call.name = name;
     call.json += json;
+    call.newest = json || call.newest;
   }
 
   #begin(index: number | undefined, id: string): PendingCall {
-    const call = { index, id, name: "", json: "" };
+    const call = { index, id, name: "", json: "", newest: "" };
     this.#calls.push(call);
     return call;
   }
@@ -41,15 +49,23 @@ export class CallAssembler {
     if (!last || beginsNew(last, name, json)) return undefined;
     if (known || id === "" || last.id === "") return last;
     // A new id begins a new call, but for servers that make one up for every piece of the arguments.
-    return name === "" && readArguments(last.json).kind === "broken" ? last : undefined;
+    return name === "" && argumentsOf(last) === "broken" ? last : undefined;
   }
 }
 
 function beginsNew(last: PendingCall, name: string, json: string): boolean {
   if (name === "" || last.name === "") return false;
-  const args = readArguments(last.json);
-  if (name !== last.name) return args.kind !== "broken";
-  return args.kind === "object" && json.trim() !== "";
+  const args = argumentsOf(last);
+  if (name !== last.name) return args !== "broken";
+  return args === "object" && json.trim() !== "";
+}
+
+/**
+ * What the arguments are so far. Servers that repeat names ask this at every piece, so text is read only where its end
+ * allows a whole object or `null`.
+ */
+function argumentsOf({ json, newest }: PendingCall): "object" | "empty" | "broken" {
+  return /[^}l\s]$/.test(newest) ? "broken" : readArguments(json).kind;
 }
 
 /** Some servers send the arguments as an object instead of its text. */

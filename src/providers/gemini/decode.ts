@@ -15,9 +15,15 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
   const ids = new Set<string>();
   let stop: { readonly kind: ModelStop; readonly word: string } | undefined;
   let called = false;
+  let nameless = false;
 
   const call = (value: Record<string, unknown>, signature: string | undefined, out: ModelEvent[]): void => {
     blocks.close(out);
+    const name = typeof value.name === "string" ? value.name : "";
+    if (name === "") {
+      nameless = true;
+      return;
+    }
     const given = typeof value.id === "string" && value.id !== "" ? value.id : undefined;
     const id = given !== undefined && !ids.has(given) ? given : options.newCallId();
     ids.add(id);
@@ -26,7 +32,6 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
       ...(signature ? { [SIGNATURE]: signature } : {}),
       ...(given === undefined ? {} : { [CALL_ID]: given }),
     };
-    const name = typeof value.name === "string" ? value.name : "";
     out.push({
       type: "block",
       block: toolUse(
@@ -115,6 +120,8 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
     end(out): Failure | undefined {
       blocks.close(out);
       if (!stop) return classifier.fail("stream_incomplete", "the stream ended before its finish reason");
+      if (nameless && !called)
+        return classifier.fail("malformed_response", "the tool calls of the answer have no names");
       // STOP says nothing of calls.
       out.push({
         type: "finished",

@@ -51,6 +51,7 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
   let hiddenIndex: number | undefined;
   let started = false;
   let called = false;
+  let nameless = false;
   let stop: { readonly reason: string; readonly sequence: string | undefined } | undefined;
   let closed = false;
 
@@ -67,6 +68,10 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
       if (!whole && (how === "whole" || (how === "next_block" && !call.ended))) return;
       calls = calls.slice(1);
       if (!whole && how === "cut") continue;
+      if (call.name === "") {
+        nameless = true;
+        continue;
+      }
       called = true;
       out.push({ type: "block", block: toolUse(call.id, options.decodeName(call.name), read) });
     }
@@ -236,6 +241,8 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
       closed = true;
       const known = STOPS[stop.reason];
       release(out, known && CUTTING.has(known) ? "cut" : "turn_ended");
+      if (nameless && !called)
+        return options.classifier.fail("malformed_response", "the tool calls of the answer have no names");
       const mapped = known ?? "end_turn";
       out.push({
         type: "finished",

@@ -1,7 +1,7 @@
 import type { FailureCategory } from "../../contract/failure.ts";
 import type { ErrorFacts } from "../transport/error-body.ts";
 
-/** MiniMax's own codes (provider-protocols 5), in `base_resp` or at the end of an HTTP error's text. */
+/** MiniMax's own codes (provider-protocols 5), in `base_resp` or in brackets in an error's text. */
 const CODES: Readonly<Record<number, FailureCategory>> = {
   1000: "server",
   1001: "timeout",
@@ -18,8 +18,8 @@ const CODES: Readonly<Record<number, FailureCategory>> = {
 };
 
 export function minimaxCategory(facts: ErrorFacts): FailureCategory | undefined {
-  const named = /\((\d{4})\)\s*$/.exec(facts.message)?.[1];
-  return CODES[named ? Number(named) : (facts.code ?? 0)];
+  const named = [...facts.message.matchAll(/\((\d{4})\)/g)].map(([, code]) => CODES[Number(code)]);
+  return named.findLast((category) => category !== undefined) ?? CODES[facts.code ?? 0];
 }
 
 /** M3 caches by itself and wants `adaptive` thinking; M2 to M2.7 take marks and a budget. */

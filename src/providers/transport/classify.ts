@@ -134,7 +134,8 @@ function categoryOf(
     return { name: "billing" };
   if (facts && /api key not valid|invalid api key|incorrect api key/i.test(facts.message)) return { name: "auth" };
   if (facts?.moderated && (effective === 403 || effective === 400)) return { name: "content_filter" };
-  if (facts && /content filtering policy/i.test(facts.message)) return { name: "content_filter" };
+  if (facts && /content filtering policy|flagged as potentially violating/i.test(facts.message))
+    return { name: "content_filter" };
   if (limited && word === "prompt_too_long") return { name: "rate_limit" };
   if (word && !(word === "rate_limit" && effective === 402)) return { name: word };
   if (effective !== undefined) return { name: byStatus(effective) };
@@ -147,15 +148,13 @@ function retryable(
   wait: number | null,
   headers: Headers | undefined,
 ): boolean {
-  // The server may know better than the status says, but what is too long stays too long.
   const said = headers?.get("x-should-retry");
   if (said === "false") return false;
-  if (said === "true" && !OVERFLOWS.has(category)) return true;
+  // The server may know better than a status such as 409 says; a wrong key or an empty account stays what it is.
+  if (said === "true" && category === "invalid_request") return true;
   if (category === "rate_limit" && wait === null && dailyQuota(facts)) return false;
   return mayPass(category);
 }
-
-const OVERFLOWS: ReadonlySet<FailureCategory> = new Set(["prompt_too_long", "max_tokens_overflow"]);
 
 /** Gemini quota ids with `PerDay`: waiting a minute does not cure them. */
 function dailyQuota(facts: ErrorFacts | undefined): boolean {

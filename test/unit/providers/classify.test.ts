@@ -199,6 +199,14 @@ describe("category", () => {
     expect(minimax.http(400, new Headers(), body)).toMatchObject({ category, retryable });
   });
 
+  test("a MiniMax code counts wherever it stands in the text", () => {
+    const body = JSON.stringify({
+      type: "error",
+      error: { type: "api_error", message: "too fast (1002) [see (9999)]" },
+    });
+    expect(minimax.http(400, new Headers(), body)).toMatchObject({ category: "rate_limit" });
+  });
+
   test("a daily quota without a delay is not retried", () => {
     const details = [
       {
@@ -213,11 +221,12 @@ describe("category", () => {
     });
   });
 
-  test("the server's word on trying again counts, but not for what is too long", () => {
+  test("the server's word on trying again counts, but not for what waiting does not cure", () => {
     const yes = { "x-should-retry": "true" };
     expect(http(409, saying("conflict"), yes)).toMatchObject({ retryable: true });
     expect(http(429, saying("spent"), { "x-should-retry": "false" })).toMatchObject({ retryable: false });
     expect(http(400, saying("prompt is too long: 20 tokens > 10 maximum"), yes)).toMatchObject({ retryable: false });
+    expect(http(429, saying("x", { code: "insufficient_quota" }), yes)).toMatchObject({ retryable: false });
   });
 
   test.each(["HOSTNAME_MISMATCH", "INVALID_CA", "CRL_HAS_EXPIRED", "CERT_HAS_EXPIRED"])(

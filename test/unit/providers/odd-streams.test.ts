@@ -203,6 +203,24 @@ describe("messages", () => {
   });
 });
 
+// spec: R-1
+test.each([
+  ["openai", [fragment({ index: 0, id: "a", function: { arguments: "{}" } }), chunk({}, "tool_calls")]],
+  ["gemini", [{ candidates: [{ content: { parts: [{ functionCall: { args: {} } }] }, finishReason: "STOP" }] }]],
+  [
+    "anthropic",
+    [
+      { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "a", input: { x: 1 } } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "tool_use" } },
+    ],
+  ],
+])("%s: a call without a name is no call, and an answer of nothing else is worth another try", async (name, frames) => {
+  const events = await run(name, ...frames);
+  expect(blocksOf(events)).toEqual([]);
+  expect(events.at(-1)).toMatchObject({ failure: { category: "malformed_response", retryable: true } });
+});
+
 // spec: R-3
 describe("signatures of gemini", () => {
   const parts = (list: readonly object[], finishReason?: string) => ({
