@@ -1,4 +1,4 @@
-import { isRecord, readArguments } from "../transport/tool-arguments.ts";
+import { type Arguments, isRecord, readArguments } from "../transport/tool-arguments.ts";
 import type { CallFragment } from "./wire.ts";
 
 export type PendingCall = {
@@ -8,6 +8,8 @@ export type PendingCall = {
   json: string;
   /** The newest piece of `json` that is not empty. */
   newest: string;
+  /** Every piece so far began with the piece before it. */
+  grew: boolean;
 };
 
 /**
@@ -30,12 +32,14 @@ export class CallAssembler {
     // Names and ids come once; servers that repeat them or leave them empty later do not change them.
     if (call.id === "") call.id = id;
     if (call.name === "") call.name = name;
+    if (json === "") return;
+    call.grew &&= json.startsWith(call.newest);
     call.json += json;
-    call.newest = json || call.newest;
+    call.newest = json;
   }
 
   #begin(index: number | undefined, id: string): PendingCall {
-    const call = { index, id, name: "", json: "", newest: "" };
+    const call = { index, id, name: "", json: "", newest: "", grew: true };
     this.#calls.push(call);
     return call;
   }
@@ -46,11 +50,24 @@ export class CallAssembler {
     const named = name !== "" || same.length > 0 ? same : this.#calls;
     const known = id === "" ? undefined : named.findLast((call) => call.id === id);
     const last = known ?? same.at(-1);
-    if (!last || beginsNew(last, name, json)) return undefined;
+    // The same id, name and arguments once more: a server that sends the whole call again.
+    if (!last || (beginsNew(last, name, json) && !(known && name === last.name && json === last.json)))
+      return undefined;
     if (known || id === "" || last.id === "") return last;
     // A new id begins a new call, but for servers that make one up for every piece of the arguments.
     return name === "" && argumentsOf(last) === "broken" ? last : undefined;
   }
+}
+
+/**
+ * What a call's arguments are in the end. Some servers send all of them again, at every piece or once at the end: where
+ * the pieces together are no JSON, the newest is then the whole.
+ */
+export function finalArguments({ json, newest, grew }: PendingCall): Arguments {
+  const args = readArguments(json);
+  if (args.kind !== "broken" || !(grew || json === newest + newest)) return args;
+  const again = readArguments(newest);
+  return again.kind === "object" ? again : args;
 }
 
 function beginsNew(last: PendingCall, name: string, json: string): boolean {

@@ -2,9 +2,9 @@ import type { Failure } from "../../contract/failure.ts";
 import type { ModelEvent, ModelStop } from "../../contract/model.ts";
 import { BlockWriter } from "../transport/blocks.ts";
 import { saysFault } from "../transport/error-body.ts";
-import { isRecord, readArguments, toolUse } from "../transport/tool-arguments.ts";
+import { isRecord, toolUse } from "../transport/tool-arguments.ts";
 import type { Classifier, FrameVerdict, StreamDecoder } from "../transport/wire.ts";
-import { CallAssembler, type PendingCall } from "./calls.ts";
+import { CallAssembler, finalArguments, type PendingCall } from "./calls.ts";
 import { addDetails, type Detail, detailText } from "./reasoning-details.ts";
 import { ThinkTags } from "./think-tags.ts";
 import { UsageTotals } from "./usage.ts";
@@ -59,7 +59,7 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
     if (blocks.open !== kind) closeBlock(out);
     blocks.append(kind, text, out);
   };
-  const content = (text: string, out: ModelEvent[]): void => {
+  const visible = (text: string, out: ModelEvent[]): void => {
     if (tags) tags.push(text, (kind, piece) => append(kind, piece, out));
     else append("text", text, out);
   };
@@ -79,7 +79,7 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
     }
     const text = contentText(delta.content);
     if (text !== "") {
-      content(text, out);
+      visible(text, out);
       payload = true;
     }
     const refusal = filled(delta.refusal);
@@ -111,10 +111,9 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
       : !started && isRecord(choice?.message)
         ? choice.message
         : undefined;
-    if (delta && part(delta, out)) {
-      started = true;
-      payload = true;
-    }
+    const content = delta !== undefined && part(delta, out);
+    started ||= content;
+    payload ||= content;
     const finish = choice?.finish_reason;
     if (typeof finish === "string" && finish !== "") {
       if (finish === "error")
@@ -123,8 +122,10 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
         return classifier.fail("overloaded", "the provider has no resources left");
       reason ??= finish;
     }
-    if (reason !== undefined) return "finished";
-    return payload ? "payload" : "skip";
+    if (reason === undefined) return payload ? "payload" : "skip";
+    // Gateways that name a stop reason too early go on with the answer: that is no tail yet.
+    const early = !started && reason === "stop";
+    return early || (content && !finish) ? "payload" : "finished";
   };
 
   /** Calls come out at the end: this wire has no end mark per call. */
@@ -133,7 +134,7 @@ export function createChatDecoder(options: DecoderOptions): StreamDecoder {
     const { calls } = assembler;
     let count = 0;
     calls.forEach((call: PendingCall, at) => {
-      const args = readArguments(call.json);
+      const args = finalArguments(call);
       const whole = args.kind === "object" || (args.kind === "empty" && at < calls.length - 1);
       if (call.name === "" || (cut && !whole)) return;
       const id = call.id !== "" && !ids.has(call.id) ? call.id : options.newCallId();

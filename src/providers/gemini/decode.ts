@@ -16,6 +16,8 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
   let stop: { readonly kind: ModelStop; readonly word: string } | undefined;
   let called = false;
   let nameless = false;
+  /** Something of the answer has come. */
+  let started = false;
 
   const call = (value: Record<string, unknown>, signature: string | undefined, out: ModelEvent[]): void => {
     blocks.close(out);
@@ -84,20 +86,25 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
 
   const frame = (value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
     if (value.error) return classifier.inBand(value);
-    let payload = note(value.usageMetadata);
+    const payload = note(value.usageMetadata);
+    let content = false;
     const candidates = Array.isArray(value.candidates) ? value.candidates : [];
     const candidate: unknown = candidates.find((c) => isRecord(c) && (c.index === undefined || c.index === 0));
     if (isRecord(candidate)) {
       const parts =
         isRecord(candidate.content) && Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
-      for (const item of parts) if (isRecord(item) && part(item, out)) payload = true;
+      for (const item of parts) if (isRecord(item) && part(item, out)) content = true;
       const fault = finish(candidate);
       if (fault) return fault;
     }
     const blocked = isRecord(value.promptFeedback) ? value.promptFeedback.blockReason : undefined;
     if (typeof blocked === "string" && blocked !== "BLOCK_REASON_UNSPECIFIED")
       stop ??= { kind: "refusal", word: blocked };
-    return stop ? "finished" : payload ? "payload" : "skip";
+    started ||= content;
+    if (!stop) return payload || content ? "payload" : "skip";
+    // Gateways that name a stop reason too early go on with the answer: that is no tail yet.
+    const early = !started && stop.kind === "end_turn";
+    return early || (content && !ends(candidate)) ? "payload" : "finished";
   };
 
   return {
@@ -135,6 +142,10 @@ export function createGeminiDecoder(options: DecoderOptions): StreamDecoder {
     finished: () => stop !== undefined,
     usage: () => total(usage),
   };
+}
+
+function ends(candidate: unknown): boolean {
+  return isRecord(candidate) && typeof candidate.finishReason === "string" && candidate.finishReason !== "";
 }
 
 /** Cached tokens are inside the prompt figure; thoughts are outside the candidates' unless the sum says otherwise (provider-protocols 1.2). */

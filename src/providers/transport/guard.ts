@@ -31,17 +31,16 @@ export class StreamGuard {
   }
 
   /** An event with payload came. */
-  alive(): void {
-    this.#kind = this.#kind === "tail" ? "tail" : "idle";
-    this.#deadline = this.#clock.now() + (this.#kind === "tail" ? this.#tail() : this.#limits.idleMs);
+  alive(kind: "idle" | "tail" = "idle"): void {
+    this.#kind = kind;
+    this.#deadline = this.#clock.now() + (kind === "tail" ? this.#tail() : this.#limits.idleMs);
     // A timer armed for a later moment than the new deadline would fire too late.
     if (this.#deadline < this.#armedFor) this.#arm();
   }
 
   /** The stop reason is known. */
   tail(): void {
-    this.#kind = "tail";
-    this.alive();
+    this.alive("tail");
   }
 
   /** The promise, or a rejection as soon as the guard expires or `stop` is called. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Message } from "../../../src/contract/messages.ts";
 import type { ModelEvent } from "../../../src/contract/model.ts";
 import { ThinkTags } from "../../../src/providers/chat-completions/think-tags.ts";
-import { collect, providerWith, REQUEST, sse } from "./support/harness.ts";
+import { collect, HandClock, providerWith, REQUEST, settle, sse } from "./support/harness.ts";
 
 /** What servers and gateways do that their documents do not say. */
 const run = async (name: string, ...frames: readonly unknown[]) =>
@@ -63,6 +63,33 @@ describe("tool calls of chat completions", () => {
   test("blank space after whole arguments is no further call", async () => {
     const piece = (args: string) => fragment({ index: 0, id: "a", function: { name: "go", arguments: args } });
     expect(await only(piece('{"x":1}'), piece("\n"))).toMatchObject([{ id: "a", input: { x: 1 } }]);
+  });
+});
+
+// spec: R-1
+describe("arguments sent more than once", () => {
+  const piece = (args: string, more: object = {}) =>
+    fragment({ index: 0, ...more, function: { ...("id" in more ? { name: "go" } : {}), arguments: args } });
+  const first = (args: string) => piece(args, { id: "a" });
+
+  test.each([
+    ["whole at the end", [first('{"x"'), piece(":1}"), piece('{"x":1}')]],
+    ["all so far at every piece", [first(""), piece('{"x"'), piece('{"x":1'), piece('{"x":1}')]],
+    ["the whole call again", [first('{"x":1}'), first('{"x":1}')]],
+  ])("%s: one call with the whole", async (_, frames) => {
+    expect(blocksOf(await run("openai", ...frames, chunk({}, "tool_calls")))).toMatchObject([
+      { id: "a", name: "go", input: { x: 1 } },
+    ]);
+  });
+
+  test("two different objects are broken, not guessed at", async () => {
+    const events = await run("openai", first('{"x":1}'), piece('{"x":2}'), chunk({}, "tool_calls"));
+    expect(blocksOf(events)).toMatchObject([{ input_error: true, raw_input: '{"x":1}{"x":2}' }]);
+  });
+
+  test("a nested object that looks like its beginning stays what it is", async () => {
+    const events = await run("openai", first('{"x":'), piece('{"x":1}'), piece("}"), chunk({}, "tool_calls"));
+    expect(blocksOf(events)).toMatchObject([{ input: { x: { x: 1 } } }]);
   });
 });
 
@@ -253,6 +280,30 @@ describe("signatures of gemini", () => {
       ["", "S"],
       [undefined, undefined],
     ]);
+  });
+});
+
+// spec: R-4
+describe("a stop reason that comes too early", () => {
+  const gemini = (text: string, finishReason?: string) => ({
+    candidates: [{ content: { parts: text === "" ? [] : [{ text }] }, ...(finishReason ? { finishReason } : {}) }],
+  });
+  test.each([
+    ["openai", chunk({}, "stop"), chunk({ content: "a" }), chunk({ content: "b" }), chunk({}, "stop")],
+    ["gemini", gemini("", "STOP"), gemini("a"), gemini("b"), gemini("", "STOP")],
+  ])("%s: the answer goes on after more silence than a tail may have", async (name, early, a, b, end) => {
+    const clock = new HandClock();
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const limits = { firstEventMs: 60_000, idleMs: 60_000 };
+    const events = collect(providerWith(name, [new Response(readable)], { clock, limits }).provider);
+    for (const frame of [early, a, b, end]) {
+      void writer.write(new TextEncoder().encode(`data: ${JSON.stringify(frame)}\n\n`));
+      await settle();
+      if (frame !== end) clock.advance(20_000);
+    }
+    void writer.close();
+    expect(blocksOf(await events)).toMatchObject([{ text: "ab" }]);
   });
 });
 
