@@ -1,9 +1,11 @@
 import type { Entry } from "../src/contract/log.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
 import { ok } from "../src/contract/result.ts";
+import type { Sandbox } from "../src/contract/sandbox.ts";
 import type { SandboxBackend } from "../src/contract/sandbox-backend.ts";
 import { cancelAgents } from "../src/engine/agent-end.ts";
 import { SessionTree } from "../src/engine/log/tree.ts";
+import { archiveName, unpackWorkspace, writePart } from "./session-archive.ts";
 import type { LoggedEntry } from "./session-store.ts";
 import type { SqlValue } from "./sql-value.ts";
 
@@ -70,12 +72,17 @@ export type ForkPoint = {
   readonly sessionId: string;
   readonly stamp: string;
   readonly backend: SandboxBackend;
+  /** Something is at work: on another machine it may be writing files just now. */
+  readonly running: boolean;
 };
 
 /** What a fork asks of its source. */
 type Source = {
   settledPoint(): Promise<Answer<ForkPoint>>;
   copyPage(logEnd: number, from: CopyPosition): Promise<CopyPage>;
+  packFiles(archive: string): Promise<Answer<number>>;
+  packedPart(archive: string, part: number): Promise<Answer<Uint8Array>>;
+  dropPacked(archive: string): Promise<void>;
 };
 
 /** A session whose files keep changing is given up after so many copies. */
@@ -89,9 +96,8 @@ export async function copySession(
     const settled = await source.settledPoint();
     if (!settled.ok) return settled;
     const { backend, logEnd, stamp } = settled.value;
-    if (backend !== "virtual") {
-      const why = "its files lie on another machine";
-      return refuse("conflict_error", `a session on the ${backend} sandbox cannot be forked: ${why}`);
+    if (backend !== "virtual" && settled.value.running) {
+      return refuse("conflict_error", `something is at work on the ${backend} sandbox; ${LATER}`);
     }
     const pages = await collectCopy((from) => source.copyPage(logEnd, from));
     const after = await source.settledPoint();
@@ -99,8 +105,27 @@ export async function copySession(
     // Files that were written meanwhile would be copied half old, half new.
     if (after.value.stamp === stamp) return ok({ point: settled.value, pages });
   }
-  const why = "fork it when its run waits or has ended";
-  return refuse("conflict_error", `the session's files change too fast to be copied; ${why}`);
+  return refuse("conflict_error", `the session's files change too fast to be copied; ${LATER}`);
+}
+
+const LATER = "fork the session when its run waits or has ended";
+
+/** Copies the files of a session on another machine into the workspace of its copy. */
+export async function copyFiles(source: Source, sandbox: Sandbox, id: string): Promise<Answer<void>> {
+  const archive = archiveName(id);
+  try {
+    const parts = await source.packFiles(archive);
+    if (!parts.ok) return parts;
+    for (let part = 0; part < parts.value; part++) {
+      const bytes = await source.packedPart(archive, part);
+      if (!bytes.ok) return bytes;
+      const written = await writePart(sandbox, archive, part, bytes.value);
+      if (!written.ok) return written;
+    }
+    return await unpackWorkspace(sandbox, archive);
+  } finally {
+    await source.dropPacked(archive);
+  }
 }
 
 /** All pages of a copy, one call after the other. */

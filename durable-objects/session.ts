@@ -35,6 +35,7 @@ import { createBookDirectory } from "./object-directory.ts";
 import { RunCredentials } from "./run-credentials.ts";
 import { SessionAlarm } from "./session-alarm.ts";
 import { SessionAnswers } from "./session-answers.ts";
+import { dropArchive, packWorkspace, readPart } from "./session-archive.ts";
 import { pageOfAudit, verifyOwnAudit } from "./session-audit.ts";
 import { SessionDriver } from "./session-driver.ts";
 import { getFile, putFile, removeFile } from "./session-files.ts";
@@ -42,6 +43,7 @@ import {
   type CopyPage,
   type CopyPosition,
   closingEntries,
+  copyFiles,
   copySession,
   type ForkPoint,
   filesStamp,
@@ -153,7 +155,7 @@ export class Session extends BookObject {
     if (known && key !== undefined && known.key === key)
       return ok({ session_id: known.sessionId, created_at: known.createdAt });
     if (known) return refuse("conflict_error", `session ${sessionId} already exists`);
-    this.#make(tenant, sessionId, createdAt, key, backend);
+    this.#make(tenant, sessionId, createdAt, key, newPlace(backend ?? this.#config.SANDBOX_BACKEND));
     await this.#publish();
     return ok({ session_id: sessionId, created_at: createdAt });
   }
@@ -169,10 +171,15 @@ export class Session extends BookObject {
     if (this.#store.meta()) return exists;
     const copied = await copySession(source);
     if (!copied.ok) return copied;
-    if (this.#store.meta()) return exists;
     const { point, pages } = copied.value;
+    const place = newPlace(point.backend);
+    const filled = await this.#fill(place, source, id);
+    if (!filled.ok || this.#store.meta()) {
+      await this.#workspaceAt(place).remove();
+      return filled.ok ? exists : filled;
+    }
     this.#store.transaction(() => {
-      this.#make(tenant, id, at, undefined, point.backend);
+      this.#make(tenant, id, at, undefined, place);
       for (const page of pages) writeCopy(this.ctx.storage.sql, page.parts);
       this.#store.forget();
       const now = Date.now();
@@ -188,11 +195,24 @@ export class Session extends BookObject {
     if (!meta) return notFound();
     const stamp = filesStamp(this.ctx.storage.sql);
     const { sessionId, backend = "virtual" } = meta;
-    return ok({ ...settledPoint(this.#store.entries()), sessionId, stamp, backend });
+    const { running } = this.#driver;
+    return ok({ ...settledPoint(this.#store.entries()), sessionId, stamp, backend, running });
   }
 
   copyPage(logEnd: number, from: CopyPosition): CopyPage {
     return readCopy(this.ctx.storage.sql, logEnd, from);
+  }
+
+  async packFiles(archive: string): Promise<Answer<number>> {
+    return packWorkspace(this.#sandbox(), archive);
+  }
+
+  async packedPart(archive: string, part: number): Promise<Answer<Uint8Array>> {
+    return readPart(this.#sandbox(), archive, part);
+  }
+
+  async dropPacked(archive: string): Promise<void> {
+    await dropArchive(this.#sandbox(), archive);
   }
 
   info(): Answer<SessionInfo> {
@@ -378,18 +398,18 @@ export class Session extends BookObject {
     this.#schedule();
   }
 
-  #make(
-    tenant: string,
-    sessionId: string,
-    createdAt: string,
-    key: string | undefined,
-    backend: SandboxBackend = this.#config.SANDBOX_BACKEND,
-  ): void {
-    const incarnation = crypto.randomUUID();
+  #make(tenant: string, sessionId: string, createdAt: string, key: string | undefined, place: Place): void {
+    const { incarnation, backend, machine } = place;
     this.#store.transaction(() => {
       this.#store.create({ tenant, sessionId, createdAt, incarnation, backend, ...(key === undefined ? {} : { key }) });
+      if (machine !== undefined) this.#store.setMachine(machine);
       prepareWorkspace(this.ctx.storage);
     });
+  }
+
+  /** Files of a fork that lie on another machine are there before the session is. */
+  async #fill(place: Place, source: DurableObjectStub<Session>, id: string): Promise<Answer<void>> {
+    return place.backend === "virtual" ? ok(undefined) : copyFiles(source, this.#workspaceAt(place).sandbox, id);
   }
 
   /** A machine that cannot be reached does not keep a session from being deleted: it frees what is idle by itself. */
@@ -463,13 +483,20 @@ export class Session extends BookObject {
   #workspace(): Workspace {
     const meta = this.#store.meta();
     if (!meta) throw new Error("no session, no workspace");
+    const { backend = "virtual", incarnation } = meta;
     this.#workspaceMade ??= composeWorkspace(this.env, this.#config, this.ctx.storage, {
-      backend: meta.backend ?? "virtual",
-      incarnation: meta.incarnation,
-      machine: this.#store.machine(),
+      ...{ backend, incarnation, machine: this.#store.machine() },
       remember: (id) => this.#store.setMachine(id),
     });
     return this.#workspaceMade;
+  }
+
+  /** The workspace of a session that is not there yet. */
+  #workspaceAt(place: Place): Workspace {
+    const remember = (machine: string): void => {
+      place.machine = machine;
+    };
+    return composeWorkspace(this.env, this.#config, this.ctx.storage, { ...place, machine: place.machine, remember });
   }
 
   /** For what people say about the current run: their words are stored, a secret in them is not. */
@@ -499,6 +526,13 @@ export class Session extends BookObject {
       spill: true,
     });
   }
+}
+
+/** Where a new session's workspace is to lie. */
+type Place = { readonly backend: SandboxBackend; readonly incarnation: string; machine: string | undefined };
+
+function newPlace(backend: SandboxBackend): Place {
+  return { backend, incarnation: crypto.randomUUID(), machine: undefined };
 }
 
 function notFound(): { readonly ok: false; readonly error: { type: "not_found_error"; message: string } } {

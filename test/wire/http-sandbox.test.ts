@@ -49,3 +49,30 @@ test.skipIf(NO_BUBBLEWRAP)(
     expect((await wire.call(`/v1/sessions/${name}`, { method: "DELETE" })).status).toBe(200);
   },
 );
+
+test.skipIf(NO_BUBBLEWRAP)("a fork has a workspace of its own with the same files, links and modes", async () => {
+  // spec: H-20 X-3
+  const name = "remote-fork";
+  const bash = (command: string) => ({ id: "b", name: "Bash", input: { command } });
+  // More than one part of an archive, and nothing that can be packed smaller.
+  const make =
+    "mkdir -p a && echo one > a/x && ln -s a/x link && echo ls > run && chmod 750 run && head -c 9000000 /dev/urandom > big";
+  await wire.session(name, [anthropicTurn({ calls: [bash(make)] }), anthropicTurn({ text: "made" })]);
+  wire.upstream.script("remote-copy", [
+    anthropicTurn({ calls: [bash("cat link; stat -c %a run; echo two > a/x; ls -A")] }),
+    anthropicTurn({ text: "changed" }),
+  ]);
+  const allowed = { prompt: "go", permission_rules: { allow: ["Bash"] } };
+  await (await wire.send(name, allowed)).toEnd();
+  const forked = await wire.post(`/v1/sessions/${name}/fork`, { session_id: "remote-copy" });
+  expect([forked.status, await forked.json()]).toMatchObject([201, { session_id: "remote-copy" }]);
+  const bytes = async (id: string) =>
+    new Uint8Array(await (await wire.call(`/v1/sessions/${id}/files/big`)).arrayBuffer());
+  expect(Buffer.compare(await bytes("remote-copy"), await bytes(name))).toBe(0);
+  const stream = await wire.send("remote-copy", allowed);
+  await stream.toEnd();
+  const [result] = stream.seen.filter(({ type }) => type === "tool_result").map(({ data }) => String(data.output));
+  expect(result).toBe("one\n750\na\nbig\nlink\nrun");
+  expect(await (await wire.call(`/v1/sessions/${name}/files/a/x`)).text()).toBe("one\n");
+  expect(await (await wire.call(`/v1/sessions/${name}/files/`)).text()).not.toContain(".fork-");
+});
