@@ -2,6 +2,9 @@ import type { ModelRequest } from "../../contract/model.ts";
 import { fitThinking, stopSequences } from "../messages-wire/index.ts";
 import { BETA_EFFORT, BETA_FAST_MODE, isAdaptive } from "./wire.ts";
 
+/** These models leave the text of their thinking out unless asked: nothing would be shown, and long silence is a stall. */
+const ADAPTIVE = { type: "adaptive", display: "summarized" } as const;
+
 /** Body fields and headers that follow from a request's options (provider-protocols 2, R-9). */
 export function options(
   request: ModelRequest,
@@ -16,11 +19,9 @@ export function options(
   const body: Record<string, unknown> = {
     max_tokens: wanted && !adaptive ? fitted.maxTokens : request.maxTokens,
     ...stopSequences(request),
-    ...(wanted
-      ? { thinking: adaptive ? { type: "adaptive" } : { type: "enabled", budget_tokens: fitted.budget } }
-      : {}),
-    // Thinking takes no temperature but its own.
-    ...(request.temperature !== undefined && !wanted
+    ...(wanted ? { thinking: adaptive ? ADAPTIVE : { type: "enabled", budget_tokens: fitted.budget } } : {}),
+    // Thinking takes no temperature but its own; adaptive models refuse the field.
+    ...(request.temperature !== undefined && !wanted && !adaptive
       ? { temperature: Math.min(1, Math.max(0, request.temperature)) }
       : {}),
     ...(request.effort ? { output_config: { effort: request.effort } } : {}),

@@ -120,21 +120,26 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
 
   const delta = (index: number, part: Delta, out: ModelEvent[]): FrameVerdict => {
     if (index === hiddenIndex) return "payload";
+    let piece = "";
     if (typeof part.text === "string" && part.type === "text_delta") {
+      piece = part.text;
       if (openIndex !== index || blocks.open !== "text") start(index, { type: "text" }, out);
-      blocks.append("text", part.text, out);
+      blocks.append("text", piece, out);
     } else if (typeof part.thinking === "string" && part.type === "thinking_delta") {
+      piece = part.thinking;
       if (openIndex !== index || blocks.open !== "thinking") start(index, { type: "thinking" }, out);
-      blocks.append("thinking", part.thinking, out);
+      blocks.append("thinking", piece, out);
     } else if (typeof part.signature === "string" && part.type === "signature_delta") {
-      if (blocks.open === "thinking" && part.signature !== "")
-        blocks.mark(`${options.vendor}_signature`, part.signature);
+      piece = part.signature;
+      if (blocks.open === "thinking" && piece !== "") blocks.mark(`${options.vendor}_signature`, piece);
     } else if (typeof part.partial_json === "string" && part.type === "input_json_delta") {
+      piece = part.partial_json;
       // The last one: servers that leave out the end of a block may use its index again.
       const call = calls.findLast((c) => c.index === index && !c.ended);
-      if (call) call.json += part.partial_json;
-    } else return "skip";
-    return "payload";
+      if (call) call.json += piece;
+    }
+    // An empty piece keeps no dead stream alive.
+    return piece === "" ? "skip" : "payload";
   };
 
   const whole = (value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {

@@ -116,8 +116,12 @@ test.each([
   ["claude-opus-4-20250514", "enabled"],
 ])("%s thinks %s", async (model, type) => {
   expect(await sentBy("anthropic", { model, thinkingBudget: 2_000, maxTokens: 8_000 })).toMatchObject({
-    thinking: { type },
+    thinking: { type, ...(type === "adaptive" ? { display: "summarized" } : { budget_tokens: 2_000 }) },
   });
+  // Adaptive models refuse a temperature, also without thinking.
+  expect((await sentBy("anthropic", { model, temperature: 0.2 })).temperature).toBe(
+    type === "adaptive" ? undefined : 0.2,
+  );
 });
 
 test("keeps a schema whose references point at each other small", () => {

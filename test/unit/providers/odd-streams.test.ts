@@ -18,6 +18,18 @@ const breaking = (text: string) =>
     },
     pull: (controller) => controller.error(new TypeError("terminated")),
   });
+/** A stream whose frames come when the test says so, and how its answer came out. */
+function live(name: string) {
+  const clock = new HandClock();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  // Frames sent after the reader has gone are nobody's.
+  const send = (frame: unknown) =>
+    void writer.write(new TextEncoder().encode(`data: ${JSON.stringify(frame)}\n\n`)).catch(() => {});
+  const limits = { firstEventMs: 60_000, idleMs: 60_000 };
+  const events = collect(providerWith(name, [new Response(readable)], { clock, limits }).provider);
+  return { clock, send, events, close: () => void writer.close() };
+}
 const chunk = (delta: object, finish: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
@@ -182,6 +194,22 @@ describe("messages", () => {
     ]);
   });
 
+  test.each([
+    ["text", { type: "text_delta", text: "" }],
+    ["thinking", { type: "thinking_delta", thinking: "" }],
+    ["tool_use", { type: "input_json_delta", partial_json: "" }],
+  ])("empty pieces of %s keep no dead stream alive", async (type, d) => {
+    const { clock, send, events } = live("anthropic");
+    send(start(0, { type, id: "a", name: "go" }));
+    for (let n = 0; n < 4; n++) {
+      await settle();
+      send(delta(0, d));
+      await settle();
+      clock.advance(20_000);
+    }
+    expect((await events).at(-1)).toMatchObject({ failure: { category: "timeout" } });
+  });
+
   test("takes the name of the event for a type that is missing", async () => {
     const named = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     const body = raw(
@@ -292,17 +320,13 @@ describe("a stop reason that comes too early", () => {
     ["openai", chunk({}, "stop"), chunk({ content: "a" }), chunk({ content: "b" }), chunk({}, "stop")],
     ["gemini", gemini("", "STOP"), gemini("a"), gemini("b"), gemini("", "STOP")],
   ])("%s: the answer goes on after more silence than a tail may have", async (name, early, a, b, end) => {
-    const clock = new HandClock();
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    const writer = writable.getWriter();
-    const limits = { firstEventMs: 60_000, idleMs: 60_000 };
-    const events = collect(providerWith(name, [new Response(readable)], { clock, limits }).provider);
+    const { clock, send, events, close } = live(name);
     for (const frame of [early, a, b, end]) {
-      void writer.write(new TextEncoder().encode(`data: ${JSON.stringify(frame)}\n\n`));
+      send(frame);
       await settle();
       if (frame !== end) clock.advance(20_000);
     }
-    void writer.close();
+    close();
     expect(blocksOf(await events)).toMatchObject([{ text: "ab" }]);
   });
 });
