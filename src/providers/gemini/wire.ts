@@ -43,8 +43,9 @@ export const CALL_ID = "gemini_call_id";
 /** Stands in for a signature where the history came from elsewhere. */
 export const SKIP_SIGNATURE = "skip_thought_signature_validator";
 
-/** Generation of a model id, 0 when it does not say. */
+/** Generation of a model id, 0 when it does not say; `gemini-flash-latest` and its like have long been of the third. */
 export function generation(model: string): number {
+  if (/gemini-[a-z-]+-latest$/.test(model)) return 3;
   return Number(/gemini-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? 0);
 }
 

@@ -19,8 +19,9 @@ const CODES: Readonly<Record<number, FailureCategory>> = {
   5018: "permission",
 };
 
+/** The number is a field of the body or, inside a stream, stands before the text. */
 export function workersAiCategory(facts: ErrorFacts): FailureCategory | undefined {
-  return CODES[facts.code ?? 0];
+  return CODES[facts.code ?? thrownFault(facts.message)?.code ?? 0];
 }
 
 /** The number and text of an error the binding threw; undefined when it is not one of the service's. */

@@ -124,6 +124,21 @@ test.each([
   );
 });
 
+// spec: R-9
+test.each(["gemini-3-pro-preview", "gemini-flash-latest", "gemini-flash-lite-latest"])(
+  "%s is told a level, and foreign calls get the stand-in signature",
+  async (model) => {
+    const messages: Message[] = [
+      { role: "user", content: [{ type: "text", text: "q" }] },
+      { role: "assistant", content: [{ type: "tool_use", id: "1", name: "t", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "r" }] },
+    ];
+    const body = await sentBy("gemini", { model, messages, thinkingBudget: 9_000 });
+    expect(body).toMatchObject({ generationConfig: { thinkingConfig: { thinkingLevel: "high" } } });
+    expect(JSON.stringify(body.contents)).toContain("skip_thought_signature_validator");
+  },
+);
+
 test("keeps a schema whose references point at each other small", () => {
   const names = Array.from({ length: 12 }, (_, n) => `N${n}`);
   const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/$defs/${name}` }]));

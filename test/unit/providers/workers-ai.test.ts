@@ -107,6 +107,12 @@ describe("workers-ai", () => {
     });
   });
 
+  // spec: R-4
+  test("knows the service's number before the text of an error inside a stream", async () => {
+    const { provider } = providerOn([body({ response: "half" }, { error: "3036: out of free tokens" }, "[DONE]")]);
+    expect((await collect(provider)).at(-1)).toMatchObject({ failure: { category: "billing", retryable: false } });
+  });
+
   test("counts a stream that ends without its mark as cut", async () => {
     const events = await collect(providerOn([body({ response: "half" })]).provider);
     expect(events.at(-1)).toMatchObject({ failure: { category: "stream_incomplete" } });
