@@ -84,7 +84,13 @@ export function createObjectSessions(deps: SessionPortDeps): SessionsPort {
     async compact(caller, id, request) {
       const bad = known(id);
       if (bad) return bad;
-      const planned = await deps.plan(caller, { ...request, prompt: "compact" }, deps.newId("run"));
+      const last = await stub(caller, id).lastModel();
+      if (!last.ok) return last;
+      // A conversation goes to no other provider than the one it was held with, unless the request says so.
+      const own = request.provider ?? caller.provider?.name;
+      const usual = own === undefined || own === last.value?.provider ? last.value : undefined;
+      const asked = { ...usual, ...request, prompt: "compact" };
+      const planned = await deps.plan(caller, asked, deps.newId("run"));
       if (!planned.ok) return planned;
       const { config } = planned.value.plan;
       // Nothing is said in such a run: it only looks back.

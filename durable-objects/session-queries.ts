@@ -55,7 +55,7 @@ export class SessionQueries {
       estimated: stats.estimated,
       runs: stats.runs,
       turns: stats.turns,
-      messages: stats.messages,
+      messages: this.#journal.fold.messages.length,
       tool_calls: stats.toolCalls,
       tool_errors: stats.toolErrors,
       denials: stats.denials,
@@ -73,13 +73,17 @@ export class SessionQueries {
     };
   }
 
-  /** Where things stand, for a client whose place in the events is not kept any more. */
+  /**
+   * Where things stand, for a client whose place in the events is not kept any more: everything but the turn that is
+   * under way, whose events follow.
+   */
   snapshot(sessionId: string, running: boolean): Record<string, unknown> {
-    const { messages } = this.#journal.fold;
+    const { messages, run } = this.#journal.fold;
+    const told = run && !run.turnEnded && run.call === "answered" ? messages.slice(0, -1) : messages;
     return {
       session_id: sessionId,
-      message_count: messages.length,
-      messages: messages.slice(-SNAPSHOT_MESSAGES),
+      message_count: told.length,
+      messages: told.slice(-SNAPSHOT_MESSAGES),
       open_permissions: this.openDecisions(),
       running,
     };

@@ -290,6 +290,17 @@ export class SessionStore {
     return plan;
   }
 
+  /** The number of the `turn_start` that came last in a run. */
+  lastTurnStart(runId: string): number | undefined {
+    const { seq } = this.#sql
+      .exec<{ seq: number | null }>(
+        "SELECT max(seq) AS seq FROM events WHERE run_id = ? AND type = 'turn_start'",
+        runId,
+      )
+      .one();
+    return seq ?? undefined;
+  }
+
   /** What the run's stream last had; undefined before its first event. */
   lastEventType(runId: string): string | undefined {
     const rows = this.#sql.exec<{ type: string }>(

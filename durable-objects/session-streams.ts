@@ -37,11 +37,19 @@ export class SessionStreams {
   /** A client whose place is not kept any more gets a snapshot instead; gives where its replay begins. */
   #reset(socket: WebSocket, after: number, run: string | undefined): number {
     const { store, queries, running } = this.#ports;
-    const dropped = store.droppedUpTo();
-    if (after >= dropped || run !== undefined) return after;
+    if (after >= store.droppedUpTo() || run !== undefined) return after;
     const snapshot = queries.snapshot(store.meta()?.sessionId ?? "", running());
-    socket.send(encodeFrame(dropped, "reset", eventData({ type: "reset", snapshot }, "")));
-    return dropped;
+    const from = this.#afterSnapshot();
+    socket.send(encodeFrame(from, "reset", eventData({ type: "reset", snapshot }, "")));
+    return from;
+  }
+
+  /** The last event that a snapshot makes needless: the turn that is under way is still to be shown. */
+  #afterSnapshot(): number {
+    const { store, journal } = this.#ports;
+    const { run } = journal.fold;
+    const begun = run && !run.outcome && !run.turnEnded ? store.lastTurnStart(run.config.run_id) : undefined;
+    return begun === undefined ? journal.last : begun - 1;
   }
 
   #isOver(run: string): boolean {

@@ -278,6 +278,8 @@ export class Session extends BookObject {
       const position = this.#store.queueLength();
       this.#journal.commit(runId, { entries: [], events: [{ type: "queued", position }], audit: [] });
     });
+    // The limit of its wait may come before everything else the alarm stands for.
+    if (busy) this.#schedule();
     this.#driver.ensure();
     return ok({ cursor, runId });
   }
@@ -289,7 +291,10 @@ export class Session extends BookObject {
 
   /** Makes the model's context smaller in a run of its own; answers when it has ended. */
   async compact(request: StartRequest): Promise<Answer<Compaction>> {
-    const earlier = this.#store.meta() && this.#journal.fold.lastCompaction;
+    if (!this.#store.meta()) return notFound();
+    if (this.#driver.busy || this.#store.queueLength() > 0)
+      return refuse("conflict_error", "a run is going in this session; its context can be compacted when it has ended");
+    const earlier = this.#journal.fold.lastCompaction;
     const begun = await this.begin(request);
     if (!begun.ok) return begun;
     await this.#driver.ended(begun.value.runId);
@@ -298,6 +303,13 @@ export class Session extends BookObject {
     const { before, after } = made && made !== earlier ? made : { before: 0, after: 0 };
     if (outcome?.type === "error") return refuse("internal_error", `the context was not compacted: ${outcome.message}`);
     return ok({ compacted: after < before, tokens_before: before, tokens_after: after });
+  }
+
+  /** Whom the session's last run talked to; undefined before the first. */
+  lastModel(): Answer<{ readonly provider: string; readonly model: string } | undefined> {
+    if (!this.#store.meta()) return notFound();
+    const config = this.#journal.fold.run?.config;
+    return ok(config && { provider: config.provider, model: config.model });
   }
 
   openDecisions(): Answer<readonly OpenDecision[]> {

@@ -36,7 +36,12 @@ export async function planRun(
 ): Promise<Answer<PlannedRun>> {
   const own = caller.settings;
   const defaultProvider = own?.default_provider ?? choice.defaultProvider;
-  const provider = request.provider ?? caller.provider?.name ?? defaultProvider;
+  const named = caller.provider?.name;
+  // A key must not travel to another provider than the one it was sent for.
+  if (named !== undefined && request.provider !== undefined && request.provider.toLowerCase() !== named) {
+    return refuse("invalid_request_error", "provider: names another provider than X-Flyto-Provider does");
+  }
+  const provider = request.provider ?? named ?? defaultProvider;
   const credentials = ownCredentials(caller, request.secrets);
   for (const [name, value] of Object.entries(request.secrets ?? {})) {
     const problem = secretProblem(name, value);

@@ -3,7 +3,7 @@ import type { Failure } from "../contract/failure.ts";
 import type { Commit, Output } from "../contract/journal.ts";
 import type { Agent, Crew, Step } from "./agent.ts";
 import { collectResults } from "./collect.ts";
-import { compact, makeRoom } from "./compact.ts";
+import { compact, makeRoom, NOT_SUMMARIZED } from "./compact.ts";
 import { composePrompt } from "./compose-prompt.ts";
 import type { EngineDeps } from "./deps.ts";
 import type { RunState } from "./log/run-state.ts";
@@ -64,7 +64,8 @@ export async function* runAgent(id: AgentId, crew: Crew, signal: AbortSignal): A
         break;
       }
       case "compact":
-        yield* compact("request", yield* composePrompt(agent));
+        if (!(yield* compact("request", yield* composePrompt(agent))))
+          return { kind: "failed", failure: NOT_SUMMARIZED };
         break;
       case "end_turn":
         yield commit([{ kind: "turn_ended", turn: run.turn }], [turnEnd(run)]);

@@ -35,7 +35,7 @@ export async function* makeRoom(agent: PromptedAgent): AsyncGenerator<Output, Fa
 
 /**
  * One compaction: first old tool output is dropped, without a model; if that is not enough, the older part becomes a
- * summary by the fast model. The log keeps everything. False: there is nothing left to drop. `gap`: tokens over the
+ * summary by the fast model. The log keeps everything. False: there is nothing left to drop, or no summary where one was asked for. `gap`: tokens over the
  * limit, as the provider counted them.
  */
 export async function* compact(
@@ -53,16 +53,27 @@ export async function* compact(
   const trimmed: ContextCut = { ...fold.cut, trimmed: trimPoint(agent) };
   const enough = run.compactions === 0 && cause !== "request" && measure(trimmed) <= target;
   const made = enough ? { cut: trimmed, ...NO_CALL } : await shorten(agent, trimmed, target, measure);
-  if (!made && cause !== "request") return false;
+  const asked = cause === "request";
+  if (!made && !asked) return false;
   const { cut, ...call } = made ?? { cut: fold.cut, ...NO_CALL };
   const after = measure(cut);
+  // Nobody is in need then: what would lose the past, or save nothing, is left as it is. The call is paid for.
+  const kept = asked && (!made || made.failed === true || after >= before);
+  const figures = { tokens_before: before, tokens_after: kept ? before : after };
   yield commit(
-    [{ kind: "compacted", ...cut, cause, tokens_before: before, tokens_after: after, ...call }],
-    [{ type: "context_compacted", tokens_before: before, tokens_after: after, cause }],
+    [{ kind: "compacted", ...(kept ? fold.cut : cut), cause, ...figures, ...call }],
+    kept ? [] : [{ type: "context_compacted", ...figures, cause }],
   );
   noteCost(agent);
-  return true;
+  return !(asked && made?.failed);
 }
+
+/** How a run ends that was to make the context smaller and could not. */
+export const NOT_SUMMARIZED: Failure = {
+  category: "server",
+  message: "the fast model gave no summary; the context is as it was",
+  retryable: true,
+};
 
 const NO_CALL = { usage: null, cost_nano: 0 } as const;
 

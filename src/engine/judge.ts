@@ -146,11 +146,13 @@ function deny(reason: string): PermissionVerdict {
 }
 
 /** Where a call of an agent that may write in one folder only would write; `free`: the rule is not for this call. */
-async function ownFolder(tool: Tool, input: Input, { run, deps }: Agent): Promise<"free" | "inside" | "outside"> {
+async function ownFolder(tool: Tool, input: Input, { run, deps, fold }: Agent): Promise<"free" | "inside" | "outside"> {
   const folder = run.config.agent?.write_dir;
   if (folder === undefined || tool.metadata.readOnly || tool.delegate) return "free";
-  const path = input.file_path;
-  if (typeof path !== "string" || path.split("/").includes("..") || !path.startsWith(`${folder}/`)) return "outside";
+  const given = input.file_path;
+  if (typeof given !== "string" || given.split("/").includes("..")) return "outside";
+  const path = given.startsWith("/") ? given : `${fold.facts.cwd}/${given}`;
+  if (!path.startsWith(`${folder}/`)) return "outside";
   const real = await deps.sandbox.files.realPath(path);
   return real.ok && real.value.startsWith(`${folder}/`) ? "inside" : "outside";
 }

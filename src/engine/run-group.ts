@@ -38,7 +38,7 @@ export async function* runGroup(group: readonly Runnable[], agent: Agent): Async
   const forget = agent.nudge.watch(() => wake());
   for (const call of group) {
     const progress = (fraction: number, detail: string): void =>
-      tell({ kind: "progress", event: progressEvent(call, fraction, agent.deps.redactor.redact(detail)) });
+      tell({ kind: "progress", event: progressEvent(call, fraction, clean(detail, agent)) });
     let asked = 0;
     const put = (question: ElicitationQuestion, signal: AbortSignal): Promise<ElicitationAnswer> =>
       new Promise((resolve) => {
@@ -94,6 +94,11 @@ export async function* runGroup(group: readonly Runnable[], agent: Agent): Async
   } finally {
     forget();
   }
+}
+
+/** Without registered secrets, and without what looks like one, as the result will be. */
+function clean(text: string, { deps }: Agent): string {
+  return deps.guard.redact(deps.redactor.redact(text));
 }
 
 /** Cut after it was redacted: half a secret is not recognized. */

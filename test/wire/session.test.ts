@@ -13,7 +13,7 @@ const read = (id: string, file_path: string) => ({ id, name: "Read", input: { fi
 
 let wire: Wire;
 beforeAll(async () => {
-  wire = await Wire.start();
+  wire = await Wire.start({ QUEUE_TIMEOUT_SECONDS: "1" });
 });
 afterAll(() => wire?.close());
 
@@ -228,4 +228,19 @@ describe("a stateless run", () => {
     expect(told).toMatchObject({ type: "tool_result", tool_use_id: "toolu_1", is_error: true });
     expect(stream.seen.at(-1)).toMatchObject({ type: "done", data: { stop_reason: "end_turn", turn_count: 2 } });
   });
+});
+
+test("a message that waits behind an open question is given up in time", async () => {
+  // spec: H-6
+  const name = "waits";
+  const write = { id: "w", name: "Bash", input: { command: "echo hi > out.txt" } };
+  await wire.session(name, [anthropicTurn({ calls: [write] }), anthropicTurn({ text: "ok" })]);
+  const first = await wire.send(name, { prompt: "go" });
+  const question = await first.until("permission_request");
+  const second = await wire.send(name, { prompt: "and then", on_busy: "queue" });
+  await second.toEnd();
+  expect(second.seen.at(-1)).toMatchObject({ type: "error", data: { category: "timeout" } });
+  await wire.post(`/v1/sessions/${name}/permissions/${question.data.id}`, { allow: true });
+  await first.toEnd();
+  expect(first.seen.at(-1)?.type).toBe("done");
 });

@@ -51,6 +51,8 @@ describe("agents", () => {
           calls: [
             write("a", "/workspace/a.txt"),
             write("b", "/workspace/.flyto/memory/tests.md"),
+            write("d", ".flyto/memory/more.md"),
+            write("e", ".flyto/memory/../../b.txt"),
             { ...WRITE, id: "c" },
           ],
         }),
@@ -62,7 +64,9 @@ describe("agents", () => {
     await stream.toEnd();
     expect(stream.seen.at(-1)?.type).toBe("done");
     expect((await call(`/v1/sessions/${name}/files/a.txt`)).status).toBe(404);
-    expect(await (await call(`/v1/sessions/${name}/files/.flyto/memory/tests.md`)).text()).toBe("kept");
+    expect((await call(`/v1/sessions/${name}/files/b.txt`)).status).toBe(404);
+    for (const note of ["tests", "more"])
+      expect(await (await call(`/v1/sessions/${name}/files/.flyto/memory/${note}.md`)).text()).toBe("kept");
     expect((await call(`/v1/sessions/${name}/files/effects.txt`)).status).toBe(404);
   });
 
@@ -133,7 +137,8 @@ describe("the context", () => {
     await createSession(name);
     for (const prompt of ["one", "two", "three"]) await (await send(name, name, { prompt })).toEnd();
     const headers = { "x-flyto-provider-key": `key-${name}` };
-    const response = await post(`/v1/sessions/${name}/compact`, { provider: "anthropic" }, headers);
+    // The deployment's default provider is another one: the conversation does not go there.
+    const response = await post(`/v1/sessions/${name}/compact`, {}, headers);
     const result = (await response.json()) as { compacted: boolean; tokens_before: number; tokens_after: number };
     expect([response.status, result.compacted]).toEqual([200, true]);
     expect(result.tokens_after).toBeLessThan(result.tokens_before);
@@ -142,6 +147,7 @@ describe("the context", () => {
     expect(JSON.stringify(last?.body.messages[0])).toContain("Goal: talk.");
     expect(JSON.stringify(last?.body.messages)).not.toContain("answer 1 long");
     expect(await (await call(`/v1/sessions/${name}`)).json()).toMatchObject({ message_count: 8 });
+    expect(await (await call(`/v1/sessions/${name}/stats`)).json()).toMatchObject({ runs: 4, messages: 8 });
     expect((await post("/v1/sessions/nobody/compact", {})).status).toBe(404);
   });
 });

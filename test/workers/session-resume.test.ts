@@ -92,10 +92,26 @@ describe("resume", () => {
     const second = await send("aged", "aged", { prompt: "again" });
     await second.toEnd();
     await runInDurableObject(objectOf("aged"), (_, { storage }) => new SessionStore(storage).dropEventsOlder(between));
+    const late = new SseReader(await events("aged", String(second.seen[0]?.id)));
+    await late.until("done");
+    expect(late.types()).toEqual(second.types().slice(1));
+    await late.cancel();
     const viewer = new SseReader(await events("aged", "1"));
-    await viewer.until("done");
-    expect(viewer.types()).toEqual(["reset", ...second.types()]);
+    expect((await viewer.next())?.type).toBe("reset");
+    // The snapshot has told all of it: only what comes from now on follows, a turn under way from its beginning.
+    const write = { id: "b", name: "Bash", input: { command: "echo hi > out.txt" } };
+    await script("aged", [anthropicTurn({ calls: [write] }), anthropicTurn({ text: "three" })]);
+    const third = await send("aged", "aged", { prompt: "and again" });
+    const question = await third.until("permission_request");
+    await viewer.until("permission_request");
+    expect(viewer.types()).toEqual(["reset", ...third.types()]);
     await viewer.cancel();
+    const other = new SseReader(await events("aged", "1"));
+    const reset = await other.until("reset");
+    expect(reset.data.snapshot).toMatchObject({ message_count: 5, open_permissions: [{ id: question.data.id }] });
+    await other.until("permission_request");
+    expect(other.types()).toEqual(["reset", ...third.types()]);
+    await other.cancel();
   });
 });
 

@@ -351,6 +351,10 @@ describe("what is stored", () => {
 
   test("a refused request stores nothing, and a look-up of no session writes nothing", async () => {
     expect((await post("/v1/sessions/nobody/messages", { prompt: "hi", provider: "demo" })).status).toBe(404);
+    // A key goes to the provider it was sent for, or nowhere.
+    const header = { "x-flyto-provider": "openai", "x-flyto-provider-key": "key-other" };
+    const other = await post("/v1/agent/run", { prompt: "hi", provider: "anthropic" }, header);
+    expect([other.status, await other.text()]).toEqual([400, expect.stringContaining("provider: ")]);
     await runInDurableObject(objectOf("nobody"), (_, state) => {
       expect(
         state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),

@@ -7,11 +7,10 @@ import { addUsage } from "./run-state.ts";
 export type SessionStats = {
   readonly usage: Usage;
   readonly costNano: number;
-  /** A call reported no usage (the sums are too low), or its model's price is a guess. */
+  /** A call reported no usage or broke off before it did (the sums are too low), or its model's price is a guess. */
   readonly estimated: boolean;
   readonly runs: number;
   readonly turns: number;
-  readonly messages: number;
   readonly toolCalls: number;
   readonly toolErrors: number;
   readonly denials: number;
@@ -38,7 +37,6 @@ const EMPTY: SessionStats = {
   estimated: false,
   runs: 0,
   turns: 0,
-  messages: 0,
   toolCalls: 0,
   toolErrors: 0,
   denials: 0,
@@ -55,27 +53,33 @@ const EMPTY: SessionStats = {
   errors: 0,
 };
 
-/** A fold over the whole log. A fork's inherited part counts as messages only, never as its spend (decisions 2). */
+/** A fold over the whole log. A fork's inherited part is never its spend (decisions 2). */
 export function foldStats(entries: Iterable<Entry>): SessionStats {
-  const known: Known = { tools: new Map(), files: new Map() };
+  const known: Known = { tools: new Map(), files: new Map(), uncounted: new Set() };
   let stats = EMPTY;
   for (const entry of entries) stats = step(stats, entry, known);
   return stats;
 }
 
-/** What later entries refer to: tools by call, digests by file. */
-type Known = { readonly tools: Map<string, string>; readonly files: Map<string, string> };
+/** What later entries refer to: tools by call, digests by file, agents whose model call nobody has counted yet. */
+type Known = {
+  readonly tools: Map<string, string>;
+  readonly files: Map<string, string>;
+  readonly uncounted: Set<string | undefined>;
+};
 
 function step(stats: SessionStats, entry: Entry, known: Known): SessionStats {
   switch (entry.kind) {
     case "run_started":
       if (entry.agent !== undefined) return { ...stats, subagents: stats.subagents + 1 };
-      return { ...stats, runs: stats.runs + 1 };
-    case "user":
-      return entry.agent === undefined ? { ...stats, messages: stats.messages + 1 } : stats;
+      return { ...stats, runs: stats.runs + (entry.config.task === "compact" ? 0 : 1) };
+    case "turn_started":
+      known.uncounted.add(entry.agent);
+      return { ...stats, turns: stats.turns + (entry.agent === undefined ? 1 : 0) };
     case "assistant":
       return answer(stats, entry, known);
     case "call_failed":
+      known.uncounted.delete(entry.agent);
       return spent(stats, entry);
     case "classified":
       return {
@@ -87,29 +91,33 @@ function step(stats: SessionStats, entry: Entry, known: Known): SessionStats {
       return { ...spent(stats, entry), compactions: stats.compactions + 1 };
     case "tool_finished":
       return result(stats, entry, known);
-    case "turn_restarted":
+    case "turn_restarted": {
+      const estimated = stats.estimated || known.uncounted.has(entry.agent);
+      known.uncounted.add(entry.agent);
+      return { ...stats, estimated, restarts: stats.restarts + 1 };
+    }
     case "run_resumed":
       return { ...stats, restarts: stats.restarts + 1 };
-    case "run_ended":
-      return { ...stats, errors: stats.errors + (entry.outcome.type === "error" && !entry.agent ? 1 : 0) };
+    case "run_ended": {
+      const failed = entry.outcome.type === "error" && entry.agent === undefined;
+      const estimated = stats.estimated || known.uncounted.delete(entry.agent);
+      return { ...stats, estimated, errors: stats.errors + (failed ? 1 : 0) };
+    }
     case "forked":
-      return { ...EMPTY, messages: stats.messages, todos: stats.todos };
+      return { ...EMPTY, todos: stats.todos };
     default:
       return stats;
   }
 }
 
-/** Sub-agents spend and call tools like the session's own agent; turns and messages are the session's own. */
+/** Sub-agents spend and call tools like the session's own agent. */
 function answer(stats: SessionStats, entry: EntryOf<"assistant">, known: Known): SessionStats {
   const calls = entry.content.filter((block) => block.type === "tool_use");
   for (const call of calls) known.tools.set(keyOf(entry.agent, call.id), call.name);
-  const own = entry.agent === undefined;
+  known.uncounted.delete(entry.agent);
   return {
     ...spent(stats, entry),
     estimated: stats.estimated || entry.usage === null || entry.cost_estimated === true,
-    turns: stats.turns + (own ? 1 : 0),
-    // The calls' results are one message of their own.
-    messages: stats.messages + (own ? (calls.length > 0 ? 2 : 1) : 0),
     toolCalls: stats.toolCalls + calls.length,
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ModelEvent, ModelProvider, ModelRequest } from "../../../src/contract/model.ts";
 import type { EngineDeps } from "../../../src/engine/deps.ts";
-import { begin, calls, fakeTool, foldOf, run, Stopped, says, scripted, USAGE, world } from "./world.ts";
+import { begin, calls, fakeTool, foldOf, run, Stopped, says, scripted, types, USAGE, world } from "./world.ts";
 
 const tokens = (text: string): number => Math.ceil(text.length / 4);
 const sizeOf = (request: ModelRequest): number => tokens(JSON.stringify(request.messages));
@@ -195,6 +195,28 @@ describe("the context", () => {
     expect(lenient.events.at(-1)).toMatchObject({ type: "done" });
     expect(lenient.log.some((entry) => entry.kind === "compacted" && entry.failed)).toBe(true);
     await expect(run(make(true))).rejects.toThrow("strict mode");
+  });
+
+  test("a compaction that was asked for keeps everything where there is no summary, or none that is shorter", async () => {
+    // spec: C-2
+    const failure = { category: "server", message: "down", retryable: true } as const;
+    for (const [reply, end] of [
+      [[{ type: "failed", failure }], { type: "error", category: "server" }],
+      [says("a very long summary ".repeat(500)), { type: "done" }],
+    ] as const) {
+      const model = scripted([says("one"), says("two")]);
+      const fast = fastModel(() => [...reply]);
+      const target = world(model.provider, [], undefined, { fast: { provider: fast.provider, model: "fast" } });
+      begin(target, "remember the word heron");
+      await run(target);
+      begin(target, "", { task: "compact" });
+      await run(target);
+      expect(target.events.at(-1)).toMatchObject(end);
+      expect(types(target)).not.toContain("context_compacted");
+      begin(target, "which word?");
+      await run(target);
+      expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain("heron");
+    }
   });
 
   test("signed thinking goes back byte for byte or not at all", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Entry } from "../../../src/contract/log.ts";
 import type { PermissionPolicy } from "../../../src/contract/permission.ts";
+import { createSecretGuard } from "../../../src/secrets/guard/guard.ts";
 import { createRedactor } from "../../../src/secrets/redactor/redactor.ts";
 import { eventsOf } from "./agent-world.ts";
 import { ALLOW, begin, calls, fakeTool, foldOf, run, Stopped, says, scripted, world } from "./world.ts";
@@ -90,6 +91,23 @@ describe("a history whose tool call lost its result", () => {
 });
 
 describe("what a tool reports while it works", () => {
+  test("holds nothing that looks like a secret either", async () => {
+    // spec: S-3
+    const token = `ghp_${"Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7d"}`;
+    const tool = fakeTool("Look", {
+      readOnly: true,
+      run: async (_, { progress }) => {
+        progress(0.5, `cloning with ${token}`);
+        return { content: "", isError: false };
+      },
+    });
+    const script = scripted([calls({ id: "l", name: "Look", input: {} }), says("ok")]);
+    const target = world(script.provider, [tool], ALLOW, { guard: createSecretGuard() });
+    begin(target, "go");
+    await run(target);
+    expect(JSON.stringify(eventsOf(target, "tool_progress"))).not.toContain(token);
+  });
+
   test("holds no part of a secret, wherever the report is cut", async () => {
     // spec: S-5
     const secret = "Zx7QmK2vWp9LtR4cHs8BnD3f";
