@@ -55,7 +55,7 @@ const EMPTY: SessionStats = {
 
 /** A fold over the whole log. A fork's inherited part is never its spend (decisions 2). */
 export function foldStats(entries: Iterable<Entry>): SessionStats {
-  const known: Known = { tools: new Map(), files: new Map(), uncounted: new Set() };
+  const known: Known = { tools: new Map(), files: new Map(), uncounted: new Set(), resumed: false };
   let stats = EMPTY;
   for (const entry of entries) stats = step(stats, entry, known);
   return stats;
@@ -66,6 +66,8 @@ type Known = {
   readonly tools: Map<string, string>;
   readonly files: Map<string, string>;
   readonly uncounted: Set<string | undefined>;
+  /** The run was picked up again, and the call that had broken off for that is still to be made anew. */
+  resumed: boolean;
 };
 
 function step(stats: SessionStats, entry: Entry, known: Known): SessionStats {
@@ -94,9 +96,13 @@ function step(stats: SessionStats, entry: Entry, known: Known): SessionStats {
     case "turn_restarted": {
       const estimated = stats.estimated || known.uncounted.has(entry.agent);
       known.uncounted.add(entry.agent);
-      return { ...stats, estimated, restarts: stats.restarts + 1 };
+      // An interruption and the call it broke are one.
+      const counted = known.resumed;
+      known.resumed = false;
+      return { ...stats, estimated, restarts: stats.restarts + (counted ? 0 : 1) };
     }
     case "run_resumed":
+      known.resumed = true;
       return { ...stats, restarts: stats.restarts + 1 };
     case "run_ended": {
       const failed = entry.outcome.type === "error" && entry.agent === undefined;
@@ -115,6 +121,7 @@ function answer(stats: SessionStats, entry: EntryOf<"assistant">, known: Known):
   const calls = entry.content.filter((block) => block.type === "tool_use");
   for (const call of calls) known.tools.set(keyOf(entry.agent, call.id), call.name);
   known.uncounted.delete(entry.agent);
+  known.resumed = false;
   return {
     ...spent(stats, entry),
     estimated: stats.estimated || entry.usage === null || entry.cost_estimated === true,

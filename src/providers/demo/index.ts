@@ -53,29 +53,18 @@ function answer(request: ModelRequest): Reply {
   const { steps, unknown } = planOf(prompt);
   if (steps.length === 0)
     return { text: `${DEMO_NAME} I do not understand "${shorten(prompt, 200)}". ${HELP}`, call: undefined };
-  const report = done
-    .map((call, n) =>
-      tell(
-        steps[n],
-        results.find((r) => r.tool_use_id === call.id),
-      ),
-    )
-    .at(-1);
+  const resultOf = (call: ToolUseBlock) => results.find((r) => r.tool_use_id === call.id);
   const step = steps[done.length];
   if (!step) {
-    const all = done.map((call, n) =>
-      tell(
-        steps[n],
-        results.find((r) => r.tool_use_id === call.id),
-      ),
-    );
+    const all = done.map((call, n) => tell(steps[n], resultOf(call)));
     const rest =
       unknown.length > 0 ? `\n\nI did not understand: ${unknown.map((u) => `"${shorten(u, 200)}"`).join(", ")}.` : "";
     return { text: `${DEMO_NAME} Done.\n\n${all.join("\n\n")}${rest}`, call: undefined };
   }
   if (!request.tools.some((tool) => tool.name === step.tool))
     return { text: `${DEMO_NAME} I would ${step.about}, but there is no tool named ${step.tool}.`, call: undefined };
-  const lead = report === undefined ? "" : "That is done. ";
+  const last = done.at(-1);
+  const lead = last === undefined ? "" : resultOf(last)?.is_error ? "That did not work. " : "That is done. ";
   return {
     text: `${DEMO_NAME} ${lead}I will ${step.about}.`,
     call: { type: "tool_use", id: `demo_${at}_${done.length}`, name: step.tool, input: { ...step.input } },

@@ -37,6 +37,10 @@ const RULES: readonly Rule[] = [
     form: /^(?:list|show)(?: me)?(?: all)?(?: of)?(?: the)?(?: my)? files(?: here| please| in (?:the|this) (?:workspace|directory|folder))?[.!?]?$/i,
     step: () => ({ tool: "Glob", input: { pattern: "**/*" }, about: "list the files" }),
   },
+  {
+    form: /^(?:which|what)(?: other)? files (?:are|do you see)(?: here| there| in (?:the|this|my) (?:workspace|directory|folder))?[.!?]?$/i,
+    step: () => ({ tool: "Glob", input: { pattern: "**/*" }, about: "list the files" }),
+  },
   { form: /^(?:list|show)(?: the)? (?:directory|folder|workspace)[.!?]?$/i, step: () => bash("ls -la") },
   {
     form: /^(?:read|show|open|print|cat)(?: me)?(?: the)?(?: file)? (\S+?)(?: file)?$/i,

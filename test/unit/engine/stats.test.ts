@@ -38,3 +38,14 @@ test("a fork starts its figures at zero", async () => {
   const stats = foldStats([...(await logOf()), { kind: "forked", from: "s" }]);
   expect(stats).toMatchObject({ turns: 0, costNano: 0, usage: { input: 0 } });
 });
+
+test("a call nobody has counted marks the sums as an estimate, an interruption counts once", async () => {
+  // spec: P-2
+  const log = await logOf();
+  const at = log.findIndex((entry) => entry.kind === "assistant");
+  const again = { kind: "turn_restarted", turn: 1, reason: "interrupted" } as const;
+  const interrupted = foldStats([...log.slice(0, at), { kind: "run_resumed" }, again, ...log.slice(at)]);
+  expect(interrupted).toMatchObject({ restarts: 1, estimated: true, turns: 2 });
+  const cancelled = { kind: "run_ended", outcome: { type: "done", stop_reason: "cancelled" } } as const;
+  expect(foldStats([...log.slice(0, at), cancelled])).toMatchObject({ turns: 1, estimated: true, costNano: 0 });
+});

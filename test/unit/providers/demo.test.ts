@@ -14,6 +14,7 @@ const blocks = async (messages: readonly Message[]) => {
 test.each([
   ["list the files", [["Glob", { pattern: "**/*" }]]],
   ["Please list the files.", [["Glob", { pattern: "**/*" }]]],
+  ["Which files are here?", [["Glob", { pattern: "**/*" }]]],
   ["write hello to a.txt", [["Write", { file_path: "a.txt", content: "hello" }]]],
   ['write "hello there" to notes/a.txt.', [["Write", { file_path: "notes/a.txt", content: "hello there" }]]],
   ["read a.txt", [["Read", { file_path: "a.txt" }]]],
