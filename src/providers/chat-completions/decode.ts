@@ -218,7 +218,7 @@ function firstChoice(choices: unknown): Choice | undefined {
 function isError(value: Record<string, unknown>, choice: Choice | undefined): boolean {
   if (value.error || choice?.error) return true;
   if (value.object === "error" || value.type === "error") return true;
-  if (saysFault(value)) return true;
+  if (value.base_resp !== undefined && saysFault(value)) return true;
   // An error body of a framework behind a gateway: a text and no answer.
   return (
     value.choices === undefined &&

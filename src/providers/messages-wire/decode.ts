@@ -174,9 +174,10 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
     Object.assign(usage, Object.fromEntries(Object.entries(counters).filter(([, v]) => v !== undefined)));
   };
 
-  const frame = (type: unknown, value: Record<string, unknown>, out: ModelEvent[]): FrameVerdict => {
+  const frame = (value: Record<string, unknown>, event: string | undefined, out: ModelEvent[]): FrameVerdict => {
     const index = typeof value.index === "number" ? value.index : 0;
-    switch (type) {
+    // The name of the event stands in for a type that gateways leave out.
+    switch (value.type ?? event) {
       case "content_block_delta":
         started = true;
         return isRecord(value.delta)
@@ -213,7 +214,7 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
         return options.classifier.inBand(value);
       default:
         if (saysFault(value)) return options.classifier.inBand(value);
-        if (value.type === undefined && value.error) return options.classifier.inBand(value);
+        if (event === "error" || (value.type === undefined && value.error)) return options.classifier.inBand(value);
         return "skip";
     }
   };
@@ -231,10 +232,8 @@ export function createMessagesDecoder(options: DecoderOptions): StreamDecoder {
         if (stop) return "skip";
         return options.classifier.fail("malformed_response", "a frame is no valid JSON");
       }
-      if (isRecord(value) && message.event === "error") return options.classifier.inBand(value);
-      // The name of the event stands in for a type that gateways leave out.
       return isRecord(value)
-        ? frame(value.type ?? message.event, value, out)
+        ? frame(value, message.event, out)
         : options.classifier.fail("malformed_response", "a frame is no object");
     },
     end(out): Failure | undefined {

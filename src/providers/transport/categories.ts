@@ -57,6 +57,7 @@ const WORDS: Readonly<Record<string, FailureCategory>> = {
   invalid_authentication: "auth",
   account_deactivated: "auth",
   billing_error: "billing",
+  billing_disabled: "billing",
   insufficient_quota: "billing",
   insufficient_credits: "billing",
   insufficient_balance: "billing",

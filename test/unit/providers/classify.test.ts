@@ -152,6 +152,7 @@ describe("category", () => {
       "auth",
     ],
     [402, saying("Insufficient credits", { code: 402 }), "billing"],
+    [403, saying("off", { status: "PERMISSION_DENIED", details: [{ reason: "BILLING_DISABLED" }] }), "billing"],
     [403, saying("no", { type: "permission_error" }), "permission"],
     [403, saying("flagged", { code: 403, metadata: { reasons: ["violence"] } }), "content_filter"],
     [404, saying("no such model", { type: "not_found_error" }), "not_found"],
