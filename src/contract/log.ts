@@ -82,7 +82,8 @@ export const Entry = z.discriminatedUnion("kind", [
   entry("assistant", {
     turn: z.number().int().positive(),
     content: z.array(z.discriminatedUnion("type", [TextBlock, ThinkingBlock, ToolUseBlock])),
-    stop: ModelStop,
+    /** `cancelled`: a person stopped the call, and this is what had been shown of it. */
+    stop: z.enum([...ModelStop.options, "cancelled"]),
     stop_detail: z.string().optional(),
     usage: Usage.nullable(),
     /** Nano-dollars at the price of the day of the call. */
@@ -98,6 +99,8 @@ export const Entry = z.discriminatedUnion("kind", [
     call_id: z.string(),
     tool_name: z.string(),
     input: z.record(z.string(), z.unknown()),
+    /** What the audit names the input by; absent in an elicitation. */
+    resource: z.string().optional(),
     message: z.string(),
     /** Milliseconds since the epoch. */
     deadline: z.number().int(),

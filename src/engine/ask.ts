@@ -2,6 +2,7 @@ import type { EngineEvent } from "../contract/events.ts";
 import type { Commit } from "../contract/journal.ts";
 import { RISKS } from "../contract/permission.ts";
 import type { Agent } from "./agent.ts";
+import { resourceOf } from "./audit-entry.ts";
 import { callFast } from "./fast-call.ts";
 import type { Question } from "./judge.ts";
 import type { Call } from "./log/run-state.ts";
@@ -19,6 +20,7 @@ export function asked(call: Call, question: Question, { deps }: Agent): Commit {
     call_id: call.block.id,
     tool_name: tool.name,
     input: { ...question.input },
+    resource: resourceOf(tool, question.input, deps.redactor),
     message,
     deadline,
     ...(grant ? { grant } : {}),

@@ -1,8 +1,12 @@
 import type { AuditEntry } from "../contract/audit.ts";
+import type { Redactor } from "../contract/redaction.ts";
 import type { Tool } from "../contract/tools.ts";
 import type { Agent } from "./agent.ts";
 
-/** What the audit says of one call (S-4). */
+/** Characters of a resource; a command may be of any length. */
+export const RESOURCE_CHARACTERS = 4096;
+
+/** What the audit says of one call (S-4). `input` is what runs, or what was judged where nothing does. */
 export function auditOf(
   tool: Tool,
   input: Readonly<Record<string, unknown>>,
@@ -17,7 +21,7 @@ export function auditOf(
     timestamp: new Date(deps.now()).toISOString(),
     tool_name: tool.name,
     operation: tool.metadata.auditOperation,
-    resource: resourceOf(tool, input),
+    resource: resourceOf(tool, input, deps.redactor),
     actor_id: run.config.actor_id,
     outcome,
     reason,
@@ -25,8 +29,12 @@ export function auditOf(
   };
 }
 
-/** The resource as the tool names it; a refused call's input may not even have the tool's shape. */
-function resourceOf(tool: Tool, input: Readonly<Record<string, unknown>>): string {
+/**
+ * The resource as the tool names it, without registered secrets; a refused call's input may not even have the tool's
+ * shape. Cut after it was redacted: half a secret is not recognized.
+ */
+export function resourceOf(tool: Tool, input: Readonly<Record<string, unknown>>, redactor: Redactor): string {
   const parsed = tool.input.safeParse(input);
-  return (parsed.success ? tool.resource(parsed.data) : JSON.stringify(input)).slice(0, 4096);
+  const whole = parsed.success ? tool.resource(parsed.data) : JSON.stringify(input);
+  return redactor.redact(whole).slice(0, RESOURCE_CHARACTERS);
 }

@@ -1,6 +1,6 @@
 import type { EngineEvent, LiveEvent, SubagentEvent } from "../contract/events.ts";
 import type { Failure } from "../contract/failure.ts";
-import type { Output } from "../contract/journal.ts";
+import type { Commit, Output } from "../contract/journal.ts";
 import type { EntryOf } from "../contract/log.ts";
 import type { AssistantBlock } from "../contract/messages.ts";
 import type { ModelEvent, ModelRequest, Usage } from "../contract/model.ts";
@@ -43,6 +43,11 @@ export async function* sample(agent: PromptedAgent): AsyncGenerator<Output, Samp
       yield commit([reply.entry(end, agent)], []);
       return { kind: "answered" };
     }
+  } catch (error) {
+    // What a person has read before he stopped the run is part of the conversation.
+    const partial = signal.aborted && agent.fold.run?.cancelled !== undefined ? reply.interrupted(agent) : undefined;
+    if (partial) yield partial;
+    throw error;
   } finally {
     upstream.abort(new Error("model call is over"));
     await events.return?.(undefined).catch(() => undefined);
@@ -141,24 +146,43 @@ class Reply {
 
   /** The reply as a log entry, priced at the model's price of today. */
   entry(end: Extract<Ending, { type: "finished" }>, agent: PromptedAgent): EntryOf<"assistant"> {
-    const { config, turn } = this.#run;
-    const { deps } = agent;
-    const usage = this.#hit === undefined ? end.usage : this.#estimate(agent);
-    const info = deps.models.info(config.model, config.provider);
     const calls = this.#blocks.some((block) => block.type === "tool_use");
+    const usage = this.#hit === undefined ? end.usage : this.#estimate(agent);
     const own = end.costUsd === undefined ? undefined : Math.round(end.costUsd * 1e9);
     return {
-      kind: "assistant",
-      turn,
+      ...this.#priced(usage, own, this.#hit !== undefined, agent),
       content: this.#blocks,
       stop: calls && end.stop === "end_turn" ? "tool_use" : end.stop,
       ...(end.stopDetail === undefined ? {} : { stop_detail: end.stopDetail }),
+    };
+  }
+
+  /** What was shown of a call that was stopped: its text, since half a call or a thought is worth nothing. */
+  interrupted(agent: PromptedAgent): Commit | undefined {
+    const open = this.#textShown;
+    if (open !== "") this.#blocks.push({ type: "text", text: open });
+    const content = this.#blocks.filter((block) => block.type === "text");
+    if (content.length === 0) return undefined;
+    const entry = {
+      ...this.#priced(this.#estimate(agent), undefined, true, agent),
+      content,
+      stop: "cancelled",
+    } as const;
+    return commit([entry], open === "" ? [] : [{ type: "text", text: open }]);
+  }
+
+  #priced(usage: Usage | null, own: number | undefined, guessed: boolean, { deps }: PromptedAgent) {
+    const { config, turn } = this.#run;
+    const info = deps.models.info(config.model, config.provider);
+    return {
+      kind: "assistant",
+      turn,
       usage,
       cost_nano: own ?? (usage ? deps.models.costNano(info, usage) : 0),
-      ...(own === undefined && (info.estimated || this.#hit !== undefined) ? { cost_estimated: true } : {}),
+      ...(own === undefined && (info.estimated || guessed) ? { cost_estimated: true } : {}),
       provider: config.provider,
       model: config.model,
-    };
+    } as const;
   }
 
   /** Who stops the provider in the middle gets no count from it. */

@@ -17,6 +17,7 @@ import { resultEvent, textResult } from "./tool-result.ts";
 /** Denials of one call in a row after which the model is told to stop trying. */
 const DENIALS_WITH_ADVICE = 3;
 
+type Input = Readonly<Record<string, unknown>>;
 type Allowed = Runnable & { readonly reason: string; readonly risky: boolean; readonly byPolicy: boolean };
 
 /**
@@ -43,14 +44,19 @@ export async function* settleTools(calls: readonly Call[], agent: Agent): AsyncG
 }
 
 async function* settleOne(call: Call, at: Judgement, agent: Agent): AsyncGenerator<Step, boolean> {
-  if (at.kind === "refuse") yield refused(call, at, agent);
+  if (at.kind === "refuse") yield refused(call, at, judged(call), agent);
   else if (at.kind === "run") return yield* delegate(call, at.tool, at.input, at.reason, agent);
   else if (isForClassifier(call, at, agent)) {
     yield await classified(call, at, agent);
     noteCost(agent);
   } else if (agent.run.config.interactive) yield asked(call, at, agent);
-  else yield refused(call, unanswerable(at), agent);
+  else yield refused(call, unanswerable(at), at.input, agent);
   return false;
+}
+
+/** The input a refused call was judged by: as it was agreed to, else the model's own. */
+function judged({ block, at }: Call): Input {
+  return at.phase === "answered" ? at.input : block.input;
 }
 
 function isSafe(tool: Tool): boolean {
@@ -65,7 +71,7 @@ async function standing(call: Call, agent: Agent): Promise<Judgement> {
   if (tool?.metadata.recovery !== "rerun") return unknown;
   const parsed = tool.input.safeParse(call.at.input);
   if (!parsed.success) return unknown;
-  const input = parsed.data as Readonly<Record<string, unknown>>;
+  const input = parsed.data as Input;
   return { kind: "run", tool, input, reason: "run again after an interruption", ...AGAIN };
 }
 
@@ -91,7 +97,7 @@ function suggestion({ callId, tool, input }: Allowed): EngineEvent {
   return { type: "checkpoint_suggested", tool_call_id: callId, tool_name: tool.name, message };
 }
 
-function refused(call: Call, verdict: Extract<Judgement, { kind: "refuse" }>, agent: Agent): Commit {
+function refused(call: Call, verdict: Extract<Judgement, { kind: "refuse" }>, by: Input, agent: Agent): Commit {
   const { deps, fold } = agent;
   const { name, input, id } = call.block;
   const tool = deps.tools.get(name);
@@ -107,7 +113,7 @@ function refused(call: Call, verdict: Extract<Judgement, { kind: "refuse" }>, ag
     kind: "commit",
     entries: [...endQuestion(call, "the call it belongs to was interrupted"), finished],
     events: [resultEvent(name, finished)],
-    audit: tool && verdict.denied ? [auditOf(tool, input, "blocked", verdict.message, agent)] : [],
+    audit: tool && verdict.denied ? [auditOf(tool, by, "blocked", verdict.message, agent)] : [],
   };
 }
 

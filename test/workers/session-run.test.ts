@@ -272,7 +272,8 @@ describe("busy, cancel, delete", () => {
     // spec: E-11 T-1
     await script("cancel", [anthropicTurn({ text: "a long story" }, { end: "stall" })]);
     const stall = anthropicTurn({ text: "a long story" });
-    await script("cancel", [{ ...stall, chunks: stall.chunks.slice(0, 3), end: "stall" }]);
+    const half = { ...stall, chunks: stall.chunks.slice(0, 3), end: "stall" as const };
+    await script("cancel", [half, anthropicTurn({ text: "as you wish" })]);
     await createSession("cancel");
     const stream = await send("cancel", "cancel", { prompt: "tell" });
     await stream.until("text_delta");
@@ -280,7 +281,14 @@ describe("busy, cancel, delete", () => {
     expect([cancelled.status, await cancelled.json()]).toMatchObject([200, {}]);
     await stream.toEnd();
     expect(stream.seen.at(-1)).toMatchObject({ type: "done", data: { stop_reason: "cancelled" } });
+    expect(stream.seen.at(-1)?.data.total_input_tokens).toBeGreaterThan(0);
     await vi.waitFor(async () => expect((await seen("cancel"))[0]?.aborted).toBe(true));
+    // What was read belongs to the conversation.
+    const shown = stream.seen.filter(({ type }) => type === "text_delta").map(({ data }) => data.text);
+    await (await send("cancel", "cancel", { prompt: "shorter, please" })).toEnd();
+    const messages = (await seen("cancel"))[1]?.body.messages as { role: string; content: { text: string }[] }[];
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    expect(messages[1]?.content).toEqual([{ type: "text", text: shown.join("") }]);
   });
 
   test("cancel answers an open question and keeps the history well paired", async () => {

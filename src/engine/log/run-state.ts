@@ -50,7 +50,7 @@ export type RunState = {
   readonly turn: number;
   /** The current turn's model call: not begun, begun (or broken off), or answered. */
   readonly call: "none" | "open" | "answered";
-  readonly stop: ModelStop | undefined;
+  readonly stop: ModelStop | "cancelled" | undefined;
   readonly stopDetail: string | undefined;
   readonly calls: readonly Call[];
   readonly turnEnded: boolean;
