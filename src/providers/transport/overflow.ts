@@ -8,10 +8,15 @@ export type Overflow = {
 /** Characters of an error text that are searched: vendors' messages are short, a stranger's need not be. */
 const SEARCHED = 16_384;
 
-/** A wording; `{name}` stands for a number. */
+/**
+ * A wording; `{name}` stands for a number, ` … ` for what may lie between two parts of it. Both are bounded, so that no
+ * text takes long to search.
+ */
 function form(text: string): RegExp {
   return new RegExp(
-    text.replace(/\{(\w+)\}/g, (_, name: string) => `(?<${name}>\\d[\\d,_]*)`),
+    text
+      .replaceAll(" … ", "[\\s\\S]{1,400}?")
+      .replace(/\{(\w+)\}/g, (_, name: string) => `(?<${name}>\\d[\\d,_]{0,15})`),
     "i",
   );
 }
@@ -20,18 +25,16 @@ function form(text: string): RegExp {
 const BOTH: readonly RegExp[] = [
   form("exceed context limit: {input} \\+ {output} > {limit}"),
   form(
-    "maximum context length is {limit}[\\s\\S]*?requested {output} output tokens and your prompt contains (?:at least )?{input}(?:[\\s\\S]*?total of (?:at least )?{total})?",
+    "maximum context length is {limit} … requested {output} output tokens and your prompt contains (?:at least )?{input}(?: … total of (?:at least )?{total})?",
   ),
   form(
-    "maximum context length is {limit}[\\s\\S]*?(?:requested|resulted in)(?: about)? {total} tokens \\([^)]*?\\b{output}(?: tokens)?(?: are)? (?:in|for) (?:the |your )?(?:completion|output)",
+    "maximum context length is {limit} … (?:requested|resulted in)(?: about)? {total} tokens \\([^)]{0,200}?\\b{output}(?: tokens)?(?: are)? (?:in|for) (?:the |your )?(?:completion|output)",
   ),
+  form("tokens'? is too large: {output} … maximum context length is {limit} … request has {input} input tokens"),
   form(
-    "tokens'? is too large: {output}[\\s\\S]*?maximum context length is {limit}[\\s\\S]*?request has {input} input tokens",
+    "maximum context length of {limit} tokens … total of {total} tokens: {input} tokens from the input messages and {output} tokens for the completion",
   ),
-  form(
-    "maximum context length of {limit} tokens[\\s\\S]*?total of {total} tokens: {input} tokens from the input messages and {output} tokens for the completion",
-  ),
-  form("passed {input} input tokens and requested {output} output tokens[\\s\\S]*?context length is only {limit}"),
+  form("passed {input} input tokens and requested {output} output tokens … context length is only {limit}"),
   form("max_new_tokens` must be <= {limit}\\. Given: {input} `inputs` tokens and {output}"),
 ];
 
@@ -45,16 +48,16 @@ const PROMPT_ALONE: readonly RegExp[] = [
     "input length \\(?{wanted}(?: tokens)?\\)? exceeds (?:the )?(?:model'?s? )?maximum (?:context length|allowed (?:input )?length)(?: of)? \\(?{limit}",
   ),
   form("(?:input|prompt) \\((?:length )?{wanted}(?: tokens)?\\) is longer than the [\\w' ]*length (?:of )?\\(?{limit}"),
-  form("keep the first {wanted} tokens[\\s\\S]*?context length of only {limit}"),
+  form("keep the first {wanted} tokens … context length of only {limit}"),
   form("n_keep: {wanted}\\s*>=?\\s*n_ctx: {limit}"),
-  form("prompt contains {wanted} tokens[\\s\\S]*?too large for model with {limit} maximum context length"),
+  form("prompt contains {wanted} tokens … too large for model with {limit} maximum context length"),
   form("input tokens \\({wanted}\\) has exceeded max_prompt_tokens \\({limit}"),
   form("prompt tokens? (?:count of )?\\(?{wanted}\\)? exceeds (?:the )?(?:limit of|context size) \\(?{limit}"),
   form("maximum prompt length is {limit} but the request contains {wanted}"),
   form("exceeded model token limit: {limit} \\(requested: {wanted}"),
-  form("configured limit of {limit} tokens[\\s\\S]*?resulted in {wanted}"),
+  form("configured limit of {limit} tokens … resulted in {wanted}"),
   form(
-    "maximum context length is {limit} tokens[\\s\\S]*?(?:resulted in|requested about|requested|prompt contains(?: at least)?) {wanted}(?: input)? tokens",
+    "maximum context length is {limit} tokens … (?:resulted in|requested about|requested|prompt contains(?: at least)?) {wanted}(?: input)? tokens",
   ),
   form("exceeded max context length by {gap} tokens"),
 ];
@@ -86,7 +89,7 @@ export function findOverflow(
 
 const OUTPUT_LIMITS: readonly RegExp[] = [
   form("max_(?:completion_|output_)?tokens: {wanted} > {limit}"),
-  form("max_(?:completion_)?tokens is too large: {wanted}[\\s\\S]*?at most {limit} (?:completion|output) tokens"),
+  form("max_(?:completion_)?tokens is too large: {wanted} … at most {limit} (?:completion|output) tokens"),
 ];
 
 /** Largest `max_tokens` a model takes, when that is what the message complains about. */
