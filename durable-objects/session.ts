@@ -4,7 +4,7 @@ import { composeEngine } from "../src/compose/engine.ts";
 import { repositoryOf } from "../src/compose/git.ts";
 import { composeMcp, createObjectMcpStore, withMcpTools } from "../src/compose/mcp.ts";
 import { composeAudit, composeDirectory } from "../src/compose/ports.ts";
-import { composeWorkspace, prepareWorkspace, type Workspace } from "../src/compose/sandbox.ts";
+import { prepareWorkspace } from "../src/compose/sandbox.ts";
 import { composeRedactor } from "../src/compose/secrets.ts";
 import type { AuditQuery, AuditRecord, ChainHead, ChainVerdict } from "../src/contract/audit.ts";
 import type { Config } from "../src/contract/config.ts";
@@ -14,7 +14,6 @@ import type { Redactor } from "../src/contract/redaction.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
-import type { Sandbox } from "../src/contract/sandbox.ts";
 import { type SandboxBackend, workspaceRoot } from "../src/contract/sandbox-backend.ts";
 import type {
   Compaction,
@@ -56,6 +55,7 @@ import { SessionOutbox } from "./session-outbox.ts";
 import { SessionQueries } from "./session-queries.ts";
 import { SessionStore } from "./session-store.ts";
 import { SessionStreams } from "./session-streams.ts";
+import { type NewWorkspace, newWorkspace, SessionWorkspace } from "./session-workspace.ts";
 
 /** Messages that may wait behind a run (H-6). */
 const QUEUE_MAX = 16;
@@ -87,7 +87,7 @@ export class Session extends BookObject {
   readonly #queries: SessionQueries;
   readonly #streams: SessionStreams;
   readonly #answers: SessionAnswers;
-  #workspaceMade: Workspace | undefined;
+  readonly #workspace: SessionWorkspace;
   #mcpMade: { readonly mcp: Mcp | undefined } | undefined;
   readonly #alarm: SessionAlarm;
   /** Being deleted: nothing new begins. */
@@ -100,6 +100,7 @@ export class Session extends BookObject {
     this.#config = readConfig(env);
     this.#store = new SessionStore(ctx.storage);
     this.#alarm = new SessionAlarm(ctx.storage);
+    this.#workspace = new SessionWorkspace(env, this.#config, ctx.storage, this.#store);
     this.#hub = new FrameHub(ctx);
     this.#journal = new SessionJournal(
       this.#store,
@@ -155,7 +156,7 @@ export class Session extends BookObject {
     if (known && key !== undefined && known.key === key)
       return ok({ session_id: known.sessionId, created_at: known.createdAt });
     if (known) return refuse("conflict_error", `session ${sessionId} already exists`);
-    this.#make(tenant, sessionId, createdAt, key, newPlace(backend ?? this.#config.SANDBOX_BACKEND));
+    this.#make(tenant, sessionId, createdAt, key, newWorkspace(backend ?? this.#config.SANDBOX_BACKEND));
     await this.#publish();
     return ok({ session_id: sessionId, created_at: createdAt });
   }
@@ -172,10 +173,10 @@ export class Session extends BookObject {
     const copied = await copySession(source);
     if (!copied.ok) return copied;
     const { point, pages } = copied.value;
-    const place = newPlace(point.backend);
+    const place = newWorkspace(point.backend);
     const filled = await this.#fill(place, source, id);
     if (!filled.ok || this.#store.meta()) {
-      await this.#workspaceAt(place).remove();
+      await this.#workspace.at(place).remove();
       return filled.ok ? exists : filled;
     }
     this.#store.transaction(() => {
@@ -204,15 +205,15 @@ export class Session extends BookObject {
   }
 
   async packFiles(archive: string): Promise<Answer<number>> {
-    return packWorkspace(this.#sandbox(), archive);
+    return packWorkspace(this.#workspace.sandbox, archive);
   }
 
   async packedPart(archive: string, part: number): Promise<Answer<Uint8Array>> {
-    return readPart(this.#sandbox(), archive, part);
+    return readPart(this.#workspace.sandbox, archive, part);
   }
 
   async dropPacked(archive: string): Promise<void> {
-    await dropArchive(this.#sandbox(), archive);
+    await dropArchive(this.#workspace.sandbox, archive);
   }
 
   info(): Answer<SessionInfo> {
@@ -232,7 +233,7 @@ export class Session extends BookObject {
       await this.#driver.cancel("the session was deleted");
       if (!(await this.#outbox.flush())) return refuse("internal_error", "the audit could not be stored; try again");
       this.#hub.endAll();
-      await this.#dropWorkspace();
+      await this.#workspace.drop();
       await this.#mcp()?.close();
       await this.#alarm.remove();
       const deleted = this.ctx.storage.deleteAll();
@@ -240,7 +241,6 @@ export class Session extends BookObject {
       this.#journal.reset();
       await deleted;
       this.#credentials.clear();
-      this.#workspaceMade = undefined;
       this.#mcpMade = undefined;
     } finally {
       this.#removing = false;
@@ -334,7 +334,7 @@ export class Session extends BookObject {
   async stats(): Promise<Answer<SessionStatsView>> {
     const meta = this.#store.meta();
     if (!meta) return notFound();
-    const git = await repositoryOf(this.#sandbox(), this.#journal.fold.facts.cwd);
+    const git = await repositoryOf(this.#workspace.sandbox, this.#journal.fold.facts.cwd);
     const shown = git ? { branch: git.branch ?? null, dirty: git.dirty, root: git.root } : null;
     return ok({ ...this.#queries.stats(meta.sessionId), git: shown });
   }
@@ -365,15 +365,15 @@ export class Session extends BookObject {
   }
 
   async readFile(path: string): Promise<Answer<FileContent | FileListing>> {
-    return this.#store.meta() ? getFile(this.#sandbox(), path) : notFound();
+    return this.#store.meta() ? getFile(this.#workspace.sandbox, path) : notFound();
   }
 
   async writeFile(path: string, bytes: Uint8Array): Promise<Answer<void>> {
-    return this.#store.meta() ? putFile(this.#sandbox(), path, bytes) : notFound();
+    return this.#store.meta() ? putFile(this.#workspace.sandbox, path, bytes) : notFound();
   }
 
   async deleteFile(path: string): Promise<Answer<void>> {
-    return this.#store.meta() ? removeFile(this.#sandbox(), path) : notFound();
+    return this.#store.meta() ? removeFile(this.#workspace.sandbox, path) : notFound();
   }
 
   /** The socket of one stream: `after` is the last number seen, `run` limits it to one run. */
@@ -410,7 +410,7 @@ export class Session extends BookObject {
     this.#schedule();
   }
 
-  #make(tenant: string, sessionId: string, createdAt: string, key: string | undefined, place: Place): void {
+  #make(tenant: string, sessionId: string, createdAt: string, key: string | undefined, place: NewWorkspace): void {
     const { incarnation, backend, machine } = place;
     this.#store.transaction(() => {
       this.#store.create({ tenant, sessionId, createdAt, incarnation, backend, ...(key === undefined ? {} : { key }) });
@@ -420,17 +420,8 @@ export class Session extends BookObject {
   }
 
   /** Files of a fork that lie on another machine are there before the session is. */
-  async #fill(place: Place, source: DurableObjectStub<Session>, id: string): Promise<Answer<void>> {
-    return place.backend === "virtual" ? ok(undefined) : copyFiles(source, this.#workspaceAt(place).sandbox, id);
-  }
-
-  /** A machine that cannot be reached does not keep a session from being deleted: it frees what is idle by itself. */
-  async #dropWorkspace(): Promise<void> {
-    try {
-      await this.#workspace().remove();
-    } catch (error) {
-      console.error("workspace not removed", error instanceof Error ? error.message : typeof error);
-    }
+  async #fill(place: NewWorkspace, source: DurableObjectStub<Session>, id: string): Promise<Answer<void>> {
+    return place.backend === "virtual" ? ok(undefined) : copyFiles(source, this.#workspace.at(place).sandbox, id);
   }
 
   /** The new session is in the list before its maker is answered; a list that cannot be reached gets it later. */
@@ -488,29 +479,6 @@ export class Session extends BookObject {
     return mcp ? withMcpTools(this.#deployment(), await mcp.tools(runId)) : this.#deployment();
   }
 
-  #sandbox(): Sandbox {
-    return this.#workspace().sandbox;
-  }
-
-  #workspace(): Workspace {
-    const meta = this.#store.meta();
-    if (!meta) throw new Error("no session, no workspace");
-    const { backend = "virtual", incarnation } = meta;
-    this.#workspaceMade ??= composeWorkspace(this.env, this.#config, this.ctx.storage, {
-      ...{ backend, incarnation, machine: this.#store.machine() },
-      remember: (id) => this.#store.setMachine(id),
-    });
-    return this.#workspaceMade;
-  }
-
-  /** The workspace of a session that is not there yet. */
-  #workspaceAt(place: Place): Workspace {
-    const remember = (machine: string): void => {
-      place.machine = machine;
-    };
-    return composeWorkspace(this.env, this.#config, this.ctx.storage, { ...place, machine: place.machine, remember });
-  }
-
   /** For what people say about the current run: their words are stored, a secret in them is not. */
   async #redactor(): Promise<Redactor> {
     const runId = this.#journal.fold.run?.config.run_id;
@@ -533,18 +501,11 @@ export class Session extends BookObject {
         this.#journal.fold.run?.cancelled !== undefined ? this.#deployment() : await this.#equipped(config.run_id),
       run: config,
       credentials,
-      sandbox: this.#sandbox(),
+      sandbox: this.#workspace.sandbox,
       sessionId: meta.sessionId,
       spill: true,
     });
   }
-}
-
-/** Where a new session's workspace is to lie. */
-type Place = { readonly backend: SandboxBackend; readonly incarnation: string; machine: string | undefined };
-
-function newPlace(backend: SandboxBackend): Place {
-  return { backend, incarnation: crypto.randomUUID(), machine: undefined };
 }
 
 function notFound(): { readonly ok: false; readonly error: { type: "not_found_error"; message: string } } {
