@@ -6,17 +6,20 @@ export type SlidingWindow = {
   take(now: number, limit: number): Taken;
   /** Takes back the newest counted call. */
   giveBack(): void;
+  /** Times of the calls that still count at `now`, ascending: what `createSlidingWindow` goes on from. */
+  times(now: number): readonly number[];
 };
 
 /**
  * An exact sliding window (H-14): in no half-open stretch of `spanMs` are there more than `limit` calls. Refused calls are
- * not counted, so it holds at most `limit` times and a client that waits `retryAfterMs` is let in.
+ * not counted, so it holds at most `limit` times and a client that waits `retryAfterMs` is let in. `earlier` are the times
+ * an earlier window held, ascending.
  */
-export function createSlidingWindow(spanMs: number): SlidingWindow {
+export function createSlidingWindow(spanMs: number, earlier: readonly number[] = []): SlidingWindow {
   /** Times of counted calls, ascending. Those before `head` have left the window. */
-  let times: number[] = [];
+  let times = [...earlier];
   let head = 0;
-  let latest = Number.NEGATIVE_INFINITY;
+  let latest = times.at(-1) ?? Number.NEGATIVE_INFINITY;
 
   function forget(now: number): void {
     for (let oldest = times[head]; oldest !== undefined && oldest <= now - spanMs; oldest = times[head]) head++;
@@ -44,6 +47,10 @@ export function createSlidingWindow(spanMs: number): SlidingWindow {
     },
     giveBack() {
       if (times.length > head) times.pop();
+    },
+    times(now) {
+      forget(now);
+      return times.slice(head);
     },
   };
 }

@@ -72,3 +72,19 @@ test("lets nobody in early when the clock is set back", () => {
   expect(window.take(50_000, 1)).toEqual({ allowed: false, retryAfterMs: 110_000 });
   expect(window.take(160_000, 1).allowed).toBe(true);
 });
+
+test("goes on from the times of an earlier window as that one would have", () => {
+  fc.assert(
+    fc.property(steps, fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 9 }), (gaps, limit, every) => {
+      const whole = createSlidingWindow(SPAN);
+      let cut = createSlidingWindow(SPAN);
+      let now = 0;
+      for (const [i, gap] of gaps.entries()) {
+        now += gap;
+        if (i % every === 0) cut = createSlidingWindow(SPAN, cut.times(now));
+        expect(cut.take(now, limit)).toEqual(whole.take(now, limit));
+      }
+      expect(cut.times(now + SPAN)).toEqual([]);
+    }),
+  );
+});
