@@ -13,6 +13,7 @@ export type ReplyEffect = {
   readonly allow: boolean;
   /** Of an elicitation. */
   readonly elicitation: ElicitationAnswer | undefined;
+  /** As the tool will be given it. */
   readonly updatedInput: Input | undefined;
   readonly grant: EntryOf<"decision_asked">["grant"];
 };
@@ -35,14 +36,17 @@ export function readReply(
     return refuse("invalid_request_error", "updated_input is not for a plan approval; use edited_plan");
   if (reply.scope === "session" && !asked.grant)
     return refuse("invalid_request_error", "scope: session is for a permission request only");
-  const changed = isPlan && reply.edited_plan !== undefined ? { plan: reply.edited_plan } : reply.updated_input;
-  if (changed !== undefined) {
-    const parsed = tool?.input.safeParse(changed);
+  const wanted = isPlan && reply.edited_plan !== undefined ? { plan: reply.edited_plan } : reply.updated_input;
+  let changed: Input | undefined;
+  if (wanted !== undefined) {
+    const parsed = tool?.input.safeParse(wanted);
     if (!parsed?.success) {
       const issue = parsed?.error.issues[0];
       const field = ["updated_input", ...(issue?.path ?? [])].map(String).join(".");
       return refuse("invalid_request_error", `${field}: ${issue?.message ?? "the tool is not there any more"}`);
     }
+    // Every tool's input is an object.
+    changed = parsed.data as Input;
   }
   const granted = allow && reply.scope === "session";
   return ok({

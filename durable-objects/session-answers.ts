@@ -1,11 +1,10 @@
 import { newId } from "../src/compose/bindings.ts";
-import type { AuditEntry } from "../src/contract/audit.ts";
-import type { EntryOf } from "../src/contract/log.ts";
 import type { Redactor } from "../src/contract/redaction.ts";
 import { type Answer, refuse } from "../src/contract/refusal.ts";
 import type { PermissionReply } from "../src/contract/requests.ts";
 import { ok } from "../src/contract/result.ts";
 import type { Tool } from "../src/contract/tools.ts";
+import { resourceOf } from "../src/engine/audit-entry.ts";
 import { approvalEntry, inputDigest } from "./approval-entry.ts";
 import { readReply } from "./decision-answer.ts";
 import type { SessionDriver } from "./session-driver.ts";
@@ -42,13 +41,16 @@ export class SessionAnswers {
   /** Answers an open question, once. */
   async answer(decisionId: string, reply: PermissionReply): Promise<Answer<void>> {
     const { store, journal, driver } = this.#ports;
-    const { redact, redactJson } = await this.#ports.redactor();
+    const redactor = await this.#ports.redactor();
+    const { redact, redactJson } = redactor;
     const shown = store.openDecision(decisionId);
     // A question of a running call is over with the life of the object that ran it.
     if (shown?.elicitation) driver.ensure();
-    const input = redactJson(reply.updated_input ?? shown?.elicitation ?? shown?.input ?? {});
-    const digest = shown ? await inputDigest(input) : "";
     const tool = shown && (await this.#ports.tool(shown.tool_name));
+    const effect = shown && readReply(shown, reply, tool);
+    const changed = effect?.ok ? effect.value.updatedInput : undefined;
+    const rewritten = changed && redactJson({ ...changed });
+    const digest = shown && (await inputDigest(rewritten ?? shown.elicitation ?? shown.input));
     // From here on nothing waits: of two answers at once one is first.
     const state = store.decisionState(decisionId);
     const unknown = refuse("not_found_error", `permission request ${decisionId} is unknown or has timed out`);
@@ -56,10 +58,9 @@ export class SessionAnswers {
     if (state === "answered") return refuse("conflict_error", `permission request ${decisionId} was already answered`);
     this.expire();
     const open = store.openDecision(decisionId);
-    if (!open) return unknown;
-    const effect = readReply(open, reply, tool);
+    if (!open || !effect) return unknown;
     if (!effect.ok) return effect;
-    const { allow, elicitation, updatedInput, grant } = effect.value;
+    const { allow, elicitation, grant } = effect.value;
     const settled = {
       kind: "decision_settled" as const,
       ...(open.agent === undefined ? {} : { agent: open.agent }),
@@ -68,28 +69,18 @@ export class SessionAnswers {
       allow,
       reason: redact(reply.reason ?? `${SAID[elicitation?.action ?? (allow ? "allow" : "deny")]} by the user`),
       ...(elicitation ? { elicitation: redactJson(elicitation) } : {}),
-      ...(updatedInput ? { updated_input: redactJson({ ...updatedInput }) } : {}),
+      ...(rewritten ? { updated_input: rewritten } : {}),
       ...(grant ? { grant } : {}),
       by: "user" as const,
     };
     const approval = {
       ...{ id: newId("aud"), sessionId: store.meta()?.sessionId ?? "", asked: open, settled, digest },
-      tool,
+      resource: rewritten && tool && resourceOf(tool, rewritten, redactor),
       run: journal.tree.foldOf(open.agent)?.run,
       now: Date.now(),
     };
     driver.settle(open.runId, settled, [approvalEntry(approval)]);
     return ok(undefined);
-  }
-
-  #unanswered(asked: EntryOf<"decision_asked">, settled: EntryOf<"decision_settled">): AuditEntry {
-    const { store, journal } = this.#ports;
-    return approvalEntry({
-      ...{ id: newId("aud"), sessionId: store.meta()?.sessionId ?? "", asked, settled, digest: undefined },
-      tool: undefined,
-      run: journal.tree.foldOf(asked.agent)?.run,
-      now: Date.now(),
-    });
   }
 
   /** Questions whose time is over are denied (T-4), messages that waited too long are given up. */
@@ -112,8 +103,7 @@ export class SessionAnswers {
         reason: `nobody answered the ${decision.elicitation ? "question" : "permission request"} in time`,
         by: "timeout" as const,
       };
-      // The others are audited when their call is refused; this call goes on.
-      driver.settle(decision.runId, settled, decision.elicitation ? [this.#unanswered(decision, settled)] : []);
+      driver.settle(decision.runId, settled);
     }
   }
 }

@@ -39,9 +39,10 @@ export async function verifyOwnAudit(
   return verifyChain(chain, meta.tenant, own, await outbox.head());
 }
 
-function matches(entry: AuditRecord, { tool, outcome, from, to }: AuditQuery): boolean {
+function matches(entry: AuditRecord, { tool, operation, outcome, from, to }: AuditQuery): boolean {
   return (
     (tool === undefined || entry.tool_name === tool) &&
+    (operation === undefined || entry.operation === operation) &&
     (outcome === undefined || entry.outcome === outcome) &&
     (from === undefined || entry.timestamp >= from) &&
     (to === undefined || entry.timestamp < to)

@@ -8,6 +8,7 @@ import { Sequence } from "../src/session/sequence.ts";
 import { DeltaBuffer, type EventRow, replayFrame } from "../src/session/stored-events.ts";
 import type { FrameHub } from "./frame-hub.ts";
 import type { SessionStore } from "./session-store.ts";
+import { unansweredQuestions } from "./unanswered-questions.ts";
 
 /** Deltas are stored when so much waits, or so long after the first. */
 const DELTA_CHARACTERS = 4_096;
@@ -66,9 +67,11 @@ export class SessionJournal {
     return this.#load().sequence.last;
   }
 
+  /** What the audit says of questions that end here without an answer is stored with it, whoever ends them (D-5). */
   commit(runId: string, { entries, events, audit }: Pick<Commit, "entries" | "events" | "audit">): void {
     const state = this.#load();
     const at = this.#now();
+    const unanswered = unansweredQuestions({ store: this.#store, tree: state.tree, runId, entries, now: at });
     const waiting = this.#takeWaiting(runId);
     let frames = waiting.frames;
     try {
@@ -78,7 +81,7 @@ export class SessionJournal {
         this.#store.addEvents(waiting.rows);
         this.#store.append(runId, entries, at);
         this.#store.addEvents(made.rows);
-        this.#store.addAudit(audit);
+        this.#store.addAudit([...unanswered, ...audit]);
       });
     } catch (error) {
       // Nothing was stored: what memory believes is worth nothing any more.

@@ -82,10 +82,10 @@ export function createD1AuditLog({ database, secret, liveHead }: D1AuditLogParts
   }
 
   return {
-    async query(tenant, { session_id, tool, outcome, from, to, limit, cursor }) {
+    async query(tenant, { limit, cursor, ...filter }) {
       const after = cursor === undefined ? undefined : readPosition(tenant, cursor);
       if (cursor !== undefined && !after) return refuse("invalid_request_error", "cursor is not one of this list");
-      const { where, values } = conditionsOf({ tenant, session_id, tool, outcome, from, to, after });
+      const { where, values } = conditionsOf({ tenant, ...filter, after });
       const order = "timestamp DESC, coalesce(seq, 0) DESC, id DESC";
       const { results } = await database
         .prepare(`SELECT ${FIELDS} FROM audit WHERE ${where} ORDER BY ${order} LIMIT ?`)
@@ -117,6 +117,7 @@ function conditionsOf(asked: AuditFilter & { readonly tenant: string; readonly a
     ["tenant = ?", [asked.tenant]],
     ["session_id = ?", [asked.session_id]],
     ["tool_name = ?", [asked.tool]],
+    ["operation = ?", [asked.operation]],
     ["outcome = ?", [asked.outcome]],
     ["timestamp >= ?", [asked.from]],
     ["timestamp < ?", [asked.to]],

@@ -5,6 +5,9 @@ import type { Page } from "./sessions.ts";
 
 export const AuditOutcome = z.enum(["allowed", "blocked", "error"]);
 
+/** What a tool does, or `decide`: a question put to a person came to its end, answered or not (D-5). */
+export const EntryOperation = z.enum(["read", "write", "edit", "execute", "invoke", "decide"]);
+
 /** One audited operation (S-4). Written before the operation it speaks of. */
 export const AuditEntry = z.object({
   /** Unique; a sink that gets an id twice stores it once. */
@@ -14,7 +17,8 @@ export const AuditEntry = z.object({
   /** RFC 3339, UTC. */
   timestamp: z.string(),
   tool_name: z.string(),
-  operation: z.enum(["read", "write", "edit", "execute", "invoke"]),
+  operation: EntryOperation,
+  /** What the tool acts on, as it names it itself: of the input that runs, or that was judged. */
   resource: z.string(),
   actor_id: z.string(),
   outcome: AuditOutcome,
@@ -66,6 +70,7 @@ const Time = z.iso
 export const AuditFilter = z.object({
   session_id: SessionId.optional(),
   tool: z.string().min(1, "must not be empty").max(128, "must be at most 128 characters").optional(),
+  operation: EntryOperation.optional(),
   outcome: AuditOutcome.optional(),
   /** Not before. */
   from: Time.optional(),

@@ -25,6 +25,8 @@ export type ToolMetadata = {
   readonly destructive: boolean;
   readonly searchHint: string;
   readonly permissionClass: PermissionClass;
+  /** Why a call of the class `readonly` passes; absent: it only reads. */
+  readonly passes?: string;
   readonly requiresCheckpoint: boolean;
   /** The call is a plan that a person must approve (D-2); its input has a `plan`. */
   readonly planApproval?: boolean;

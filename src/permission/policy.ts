@@ -127,7 +127,7 @@ async function judgeClass(
     case "webfetch":
       return judgeFetch(call, options);
     case "readonly":
-      return { ...verdict("allow", "only reads", "low"), writes: false, fits: whole };
+      return { ...verdict("allow", call.metadata.passes ?? "only reads", "low"), writes: false, fits: whole };
     case "generic":
       return {
         ...verdict("ask", `${call.toolName} may change something`, call.metadata.destructive ? "high" : "medium"),

@@ -24,6 +24,7 @@ export function createTodoWriteTool(): Tool<Input> {
       destructive: false,
       searchHint: "task list, plan, todo, progress",
       permissionClass: "readonly",
+      passes: "notes the agent's own tasks",
       requiresCheckpoint: false,
       auditOperation: "invoke",
       recovery: "rerun",

@@ -75,7 +75,7 @@ describe("a server's question", () => {
     expect(await open(name)).toEqual([]);
     expect(await audited(name)).toMatchObject([
       {
-        outcome: "allowed",
+        ...{ operation: "decide", outcome: "allowed" },
         reason: "answered by the user",
         extra: { decision_id: question.id, input_digest: expect.any(String) },
       },
@@ -128,6 +128,7 @@ describe("a server's question", () => {
     expect((await post(`/v1/sessions/${name}/cancel`, {})).status).toBe(200);
     await stream.toEnd();
     expect(stream.seen.at(-1)?.data.stop_reason).toBe("cancelled");
+    expect(await audited(name)).toMatchObject([{ operation: "decide", outcome: "blocked" }]);
     expect((await answer(name, question.id, { action: "decline" })).status).toBe(404);
     expect(await open(name)).toEqual([]);
     expect(unpaired(await historyOf(name))).toEqual([]);
@@ -156,7 +157,9 @@ describe("a server's question", () => {
     await abortAllDurableObjects();
     expect((await answer(name, question.id, { action: "decline" })).status).toBe(404);
     await expect.poll(async () => JSON.stringify(await historyOf(name))).toContain("Whether it took effect is unknown");
-    expect(await audited(name)).toEqual([]);
+    expect(await audited(name)).toMatchObject([
+      { operation: "decide", outcome: "blocked", reason: "the call it belongs to was interrupted" },
+    ]);
   }, 20_000);
 
   test("of a sub-agent comes on the session's stream under the sub-agent's name", async () => {

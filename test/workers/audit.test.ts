@@ -51,7 +51,9 @@ describe("the audit chain of a session", () => {
     expect(data.map((entry) => entry.tool_name)).toEqual(["Read", "Bash", "Bash", "Write"]);
     for (const [i, entry] of data.entries()) expect(entry.prev).toBe(data[i + 1]?.digest ?? "");
     expect(data[0]?.digest).toMatch(/^hmac-sha256:[0-9a-f]{64}$/);
-    expect(data[2]).toMatchObject({ operation: "execute", outcome: "allowed", reason: "looks fine", actor_id: "anna" });
+    expect(data.map((entry) => entry.operation)).toEqual(["read", "execute", "decide", "write"]);
+    const agreed = { resource: COMMAND.command, outcome: "allowed", reason: "looks fine", actor_id: "anna" };
+    expect(data[2]).toMatchObject(agreed);
     expect(data[2]?.extra).toEqual({
       decision_id: expect.stringMatching(/^perm_/),
       input_digest: await sha256Hex(canonicalJson(COMMAND)),
@@ -146,11 +148,14 @@ describe("the audit's list", () => {
     await verify("list");
   });
 
-  test("narrows by tool, outcome and time", async () => {
+  test("narrows by tool, operation, outcome and time", async () => {
     // spec: S-4
     const { data } = await json<List>("/v1/audit?session_id=list&tool=Bash&outcome=allowed");
     expect(data.map((entry) => entry.seq)).toEqual([3, 2]);
     expect((await json<List>("/v1/audit?session_id=list&outcome=blocked")).data).toEqual([]);
+    const seqsOf = async (operation: string) =>
+      (await json<List>(`/v1/audit?session_id=list&operation=${operation}`)).data.map((entry) => entry.seq);
+    expect([await seqsOf("decide"), await seqsOf("execute"), await seqsOf("edit")]).toEqual([[2], [3], []]);
     const at = data[1]?.timestamp ?? "";
     const before = await json<List>(`/v1/audit?session_id=list&to=${at}`);
     const after = await json<List>(`/v1/audit?session_id=list&from=${at}`);
@@ -200,6 +205,7 @@ describe("the audit's list", () => {
   test.each([
     ["session_id=..", "session_id"],
     ["tool=", "tool"],
+    ["operation=think", "operation"],
     ["outcome=maybe", "outcome"],
     ["from=yesterday", "from"],
     ["to=2026-13-01", "to"],
@@ -262,6 +268,13 @@ describe("without a database", () => {
         ["a", 2],
       ]);
       expect(page.value.data[0]?.digest).toMatch(/^sha256:/);
+      for (const [operation, count] of [
+        ["read", 2],
+        ["decide", 0],
+      ] as const) {
+        const narrowed = await pageOfAudit(store, outbox, meta, { ...query, operation });
+        expect(narrowed.ok && narrowed.value.data.length).toBe(count);
+      }
       const rest = await pageOfAudit(store, outbox, meta, { ...query, cursor: page.value.next_cursor ?? "" });
       expect(rest).toMatchObject({ ok: true, value: { data: [{ id: "z", seq: 1 }], next_cursor: null } });
       expect(await verifyOwnAudit(store, outbox, meta, undefined)).toEqual({ valid: true, entries: 3 });

@@ -1,8 +1,11 @@
-import { abortAllDurableObjects } from "cloudflare:test";
-import { describe, expect, test } from "vitest";
+import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
+import { describe, expect, test, vi } from "vitest";
+import type { AuditRecord } from "../../src/contract/audit.ts";
+import { canonicalJson } from "../../src/shared/canonical-json.ts";
+import { sha256Hex } from "../../src/shared/digest.ts";
 import type { SseReader } from "../support/sse-client.ts";
 import { anthropicTurn } from "../support/wires.ts";
-import { call, createSession, post, script, seen, send } from "./support/client.ts";
+import { call, createSession, objectOf, post, script, scriptAgents, seen, send } from "./support/client.ts";
 
 const bash = (id: string, command: string) => ({ id, name: "Bash", input: { command } });
 
@@ -21,6 +24,22 @@ function results(stream: SseReader): unknown[] {
 
 function count(stream: SseReader, type: string): number {
   return stream.seen.filter((event) => event.type === type).length;
+}
+
+/** The session's audit in the order it was written. */
+async function audited(session: string): Promise<AuditRecord[]> {
+  // Verifying asks the session for all it has first.
+  await call(`/v1/audit/verify?session_id=${session}`);
+  const response = await call(`/v1/audit?session_id=${session}`);
+  return ((await response.json()) as { data: AuditRecord[] }).data.reverse();
+}
+
+/** A session whose run has come to the question of a Bash call. */
+async function parked(name: string, command = "echo one > a.txt") {
+  await script(name, [anthropicTurn({ calls: [bash("b", command)] }), anthropicTurn({ text: "ok" })]);
+  await createSession(name);
+  const stream = await send(name, name, { prompt: "go" });
+  return { stream, id: (await stream.until("permission_request")).data.id };
 }
 
 describe("answers", () => {
@@ -43,14 +62,17 @@ describe("answers", () => {
     await stream.toEnd();
     expect(await file(name, "a.txt")).toBe("two\n");
     expect(results(stream)[0]).toContain('it ran with {"command":"echo two > a.txt"}');
-    // Verifying asks the session for all it has first.
-    await call(`/v1/audit/verify?session_id=${name}`);
-    const audit = await call(`/v1/audit?session_id=${name}`);
-    const { data } = (await audit.json()) as { data: { resource: string; extra: Record<string, string> }[] };
-    expect(data.some(({ resource }) => resource === "echo two > a.txt")).toBe(true);
+    const resource = "echo two > a.txt";
+    const input_digest = await sha256Hex(canonicalJson({ command: resource }));
+    const [decided, ran, ...more] = await audited(name);
+    expect(decided).toMatchObject({ operation: "decide", outcome: "allowed", resource });
+    expect(decided?.extra).toEqual({ decision_id: asked.data.id, input_digest });
+    expect(ran).toMatchObject({ operation: "execute", outcome: "allowed", resource, extra: {} });
+    expect(more).toEqual([]);
   });
 
-  test("a rewritten input is judged like the model's own: what is denied stays denied", async () => {
+  test("a rewritten input is judged like the model's own: what is denied stays denied, and the audit names it", async () => {
+    // spec: D-1 S-4
     const name = "rewrite-denied";
     await script(name, [anthropicTurn({ calls: [bash("b", "echo one > a.txt")] }), anthropicTurn({ text: "ok" })]);
     await createSession(name);
@@ -59,6 +81,10 @@ describe("answers", () => {
     await answer(name, asked.data.id, { allow: true, updated_input: { command: "rm -rf /" } });
     await stream.toEnd();
     expect(results(stream)[0]).toContain("permission denied");
+    expect(await audited(name)).toMatchObject([
+      { operation: "decide", outcome: "allowed", resource: "rm -rf /" },
+      { operation: "execute", outcome: "blocked", resource: "rm -rf /" },
+    ]);
   });
 
   test("allowed for the session, the same call is not asked again; another one is", async () => {
@@ -106,6 +132,10 @@ describe("answers", () => {
     await stream.toEnd();
     expect(results(stream)[1]).toContain("write a.txt, once");
     expect(await file(name, "a.txt")).toBe("planned");
+    const decided = (await audited(name)).find(({ operation }) => operation === "decide");
+    expect(decided).toMatchObject({ tool_name: "ExitPlanMode", outcome: "allowed", resource: reply.edited_plan });
+    const input_digest = await sha256Hex(canonicalJson({ plan: reply.edited_plan }));
+    expect(decided?.extra).toMatchObject({ input_digest });
   });
 
   test("a plan that is rejected changes nothing, and the model reads why", async () => {
@@ -120,6 +150,112 @@ describe("answers", () => {
     await answer(name, asked.data.id, { allow: false, reason: "too bold" }, "decisions");
     await stream.toEnd();
     expect(results(stream)).toEqual(["error: the plan was not approved: too bold"]);
+  });
+});
+
+describe("the audit of a question", () => {
+  // spec: S-4 D-5
+  test("names what was shown where the answer is no, whatever else the answer says", async () => {
+    const name = "audit-no";
+    const { stream, id } = await parked(name);
+    await answer(name, id, { allow: false, updated_input: { command: "echo two > a.txt" } });
+    await stream.toEnd();
+    const rows = await audited(name);
+    const blocked = { outcome: "blocked", resource: "echo one > a.txt" };
+    expect(rows).toMatchObject([
+      { operation: "decide", ...blocked },
+      { operation: "execute", ...blocked },
+    ]);
+    const input_digest = await sha256Hex(canonicalJson({ command: "echo one > a.txt" }));
+    expect(rows[0]?.extra).toMatchObject({ input_digest });
+  });
+
+  test("has the digest of the input as the tool is given it", async () => {
+    const name = "audit-stray";
+    const { stream, id } = await parked(name);
+    await answer(name, id, { allow: true, updated_input: { command: "echo two > a.txt", stray: 1 } });
+    await stream.toEnd();
+    expect(results(stream)[0]).toContain('it ran with {"command":"echo two > a.txt"}');
+    const input_digest = await sha256Hex(canonicalJson({ command: "echo two > a.txt" }));
+    expect((await audited(name))[0]?.extra).toMatchObject({ input_digest });
+  });
+
+  test("tells that nobody answered in time", async () => {
+    const name = "audit-late";
+    const { stream, id } = await parked(name);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      vi.setSystemTime(Date.now() + 301_000);
+      await runDurableObjectAlarm(objectOf(name));
+      await stream.toEnd();
+    } finally {
+      vi.useRealTimers();
+    }
+    const rows = await audited(name);
+    expect(rows).toMatchObject([
+      {
+        ...{ operation: "decide", outcome: "blocked", tool_name: "Bash", resource: "echo one > a.txt", turn_number: 1 },
+        reason: "nobody answered the permission request in time",
+      },
+      { operation: "execute", outcome: "blocked" },
+    ]);
+    expect(rows[0]?.extra).toEqual({ decision_id: id });
+  });
+
+  test("tells that its run was cancelled, once", async () => {
+    const name = "audit-cancel";
+    const { stream, id } = await parked(name);
+    await post(`/v1/sessions/${name}/cancel`, {});
+    await stream.toEnd();
+    const rows = await audited(name);
+    expect(rows).toMatchObject([
+      {
+        ...{ operation: "decide", outcome: "blocked", resource: "echo one > a.txt" },
+        reason: expect.stringContaining("the run was cancelled first"),
+      },
+    ]);
+    expect(rows[0]?.extra).toEqual({ decision_id: id });
+  });
+
+  test("stays when the session is deleted under it", async () => {
+    const name = "audit-deleted";
+    await parked(name);
+    await call(`/v1/sessions/${name}`, { method: "DELETE" });
+    expect(await audited(name)).toMatchObject([{ operation: "decide", outcome: "blocked" }]);
+  });
+
+  test("says which sub-agent asked; what starts one does not only read", async () => {
+    const name = "audit-sub";
+    const agent = (id: string, prompt: string) => ({ id, name: "Agent", input: { description: prompt, prompt } });
+    await scriptAgents(name, {
+      "go on": [
+        anthropicTurn({ calls: [agent("s", "write one"), agent("t", "write two")] }),
+        anthropicTurn({ text: "ok" }),
+      ],
+      "write one": [anthropicTurn({ calls: [bash("b", "echo 1 > a.txt")] }), anthropicTurn({ text: "written" })],
+      "write two": [anthropicTurn({ calls: [bash("b", "echo 2 > b.txt")] }), anthropicTurn({ text: "written" })],
+    });
+    await createSession(name);
+    const stream = await send(name, name, { prompt: "go on" });
+    const first = (await stream.until("permission_request")).data;
+    const second = (await stream.until("permission_request")).data;
+    await answer(name, first.id, { allow: true });
+    await stream.until("subagent_end");
+    await post(`/v1/sessions/${name}/cancel`, {});
+    await stream.toEnd();
+    const rows = await audited(name);
+    const told = rows.map(({ tool_name, operation, outcome, extra }) => [
+      ...[tool_name, operation, outcome],
+      extra.subagent_id ?? "",
+    ]);
+    expect(told).toEqual([
+      ["Agent", "invoke", "allowed", ""],
+      ["Agent", "invoke", "allowed", ""],
+      ["Bash", "decide", "allowed", first.subagent_id],
+      ["Bash", "execute", "allowed", first.subagent_id],
+      ["Bash", "decide", "blocked", second.subagent_id],
+    ]);
+    expect(rows[0]?.reason).toBe("starts a sub-agent, whose own calls are judged one by one");
   });
 });
 

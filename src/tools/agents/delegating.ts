@@ -12,6 +12,8 @@ export function delegatingTool<I>(options: {
   readonly name: string;
   readonly description: string;
   readonly searchHint: string;
+  /** Why the call passes; absent: it starts a sub-agent. */
+  readonly passes?: string;
   readonly input: z.ZodType<I>;
   resource(input: I): string;
   delegate(input: I, context: DelegateContext): Promise<Result<Delegation, string>>;
@@ -27,6 +29,7 @@ export function delegatingTool<I>(options: {
       destructive: false,
       searchHint,
       permissionClass: "readonly",
+      passes: options.passes ?? "starts a sub-agent, whose own calls are judged one by one",
       requiresCheckpoint: false,
       auditOperation: "invoke",
       recovery: "unknown",

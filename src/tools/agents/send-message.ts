@@ -17,6 +17,7 @@ export function createSendMessageTool(): Tool<Input> {
       "Writes a message to a teammate or to lead, the agent that started the team. One at work reads it with its next turn, " +
       "one that has ended begins again with it. There is no answer to this call; what they write back comes as a message.",
     searchHint: "message, teammate, inbox",
+    passes: "hands a message to another agent",
     input: Input,
     resource: ({ to }) => to,
     delegate: async ({ to, text }) => ok({ kind: "message", to, text }),

@@ -24,6 +24,7 @@ export function createTeamTool(): Tool<Input> {
       "name is lead). What one ends with reaches you as a message; a message to one that has ended wakes it again with " +
       "everything it knows. Use it when parts of the work must talk to each other; for independent tasks use Agent.",
     searchHint: "team, teammates, collaborate",
+    passes: "starts sub-agents, whose own calls are judged one by one",
     input: Input,
     resource: ({ members }) => members.map(({ name }) => name).join(", "),
     async delegate({ members }) {

@@ -3,6 +3,7 @@ import type { CachePrefix } from "../../../src/contract/prompt-parts.ts";
 import type { EngineDeps } from "../../../src/engine/deps.ts";
 import { createClassifier } from "../../../src/permission/classifier.ts";
 import { cacheBreak } from "../../../src/prompts/index.ts";
+import { createRedactor } from "../../../src/secrets/redactor/redactor.ts";
 import { ALLOW, ASK, begin, calls, fakeTool, run, says, scripted, treeOf, type World, world } from "./world.ts";
 
 function eventsOf(target: World, type: string) {
@@ -15,6 +16,50 @@ function settle(target: World, allow: boolean, by: "user" | "timeout" = "user"):
   const { decision_id, call_id } = asked;
   target.log.push({ kind: "decision_settled", decision_id, call_id, allow, reason: "because", by });
 }
+
+describe("the audit of a call", () => {
+  // spec: S-4 D-1
+  const shell = () => ({ ...fakeTool("Shell"), resource: (input: unknown) => (input as { value: string }).value });
+  const script = (value: string) => scripted([calls({ id: "a", name: "Shell", input: { value } }), says("ok")]);
+  const audited = (target: World) => target.commits.flatMap(({ audit }) => audit);
+
+  test("names the input that was judged where an answer's own is denied", async () => {
+    let denies = false;
+    const permission = {
+      check: async () => ({ decision: denies ? "deny" : "ask", reason: "test", risk: "low" }) as const,
+    };
+    const target = world(script("mild").provider, [shell()], permission);
+    begin(target, "go");
+    await run(target);
+    const asked = target.log.findLast((entry) => entry.kind === "decision_asked");
+    if (asked?.kind !== "decision_asked") throw new Error("nothing was asked");
+    expect(asked.resource).toBe("mild");
+    const { decision_id, call_id } = asked;
+    const answer = { allow: true, reason: "because", by: "user", updated_input: { value: "wild" } } as const;
+    target.log.push({ kind: "decision_settled", decision_id, call_id, ...answer });
+    denies = true;
+    await run(target);
+    expect(audited(target)).toMatchObject([{ operation: "invoke", outcome: "blocked", resource: "wild" }]);
+  });
+
+  test("names the input the policy made of it where nobody can be asked", async () => {
+    const said = { decision: "ask", reason: "test", risk: "low", updatedInput: { value: "tame" } } as const;
+    const target = world(script("wild").provider, [shell()], { check: async () => said });
+    begin(target, "go", { interactive: false });
+    await run(target);
+    expect(audited(target)).toMatchObject([{ outcome: "blocked", resource: "tame" }]);
+  });
+
+  test("is cut after its secrets are hidden", async () => {
+    // spec: S-5
+    const secret = "correct-horse-battery";
+    const more = { redactor: createRedactor({ PASS: secret }) };
+    const target = world(script(`${"x".repeat(4090)}${secret}`).provider, [shell()], ALLOW, more);
+    begin(target, "go");
+    await run(target);
+    expect(audited(target)[0]?.resource).toBe(`${"x".repeat(4090)}[SECRE`);
+  });
+});
 
 describe("checkpoints", () => {
   const irreversible = () => {
