@@ -5,7 +5,7 @@ import type { Session } from "../durable-objects/session.ts";
 import { createObjectAuditLog } from "../durable-objects/session-audit.ts";
 import { createObjectSessions } from "../durable-objects/session-port.ts";
 import { createD1AuditLog } from "./audit/d1-log.ts";
-import { type Bindings, newId, readConfig } from "./compose/bindings.ts";
+import { type Bindings, newId, readConfig, settingFault } from "./compose/bindings.ts";
 import { composeDeployment, type Deployment } from "./compose/deployment.ts";
 import { composeEngine } from "./compose/engine.ts";
 import { composeMcp, withMcpTools } from "./compose/mcp.ts";
@@ -19,6 +19,8 @@ import { ok } from "./contract/result.ts";
 import type { RunnerPort } from "./contract/sessions.ts";
 import type { TenantsPort } from "./contract/tenants.ts";
 import { createApp } from "./http/app.ts";
+import type { HttpLog } from "./http/deps.ts";
+import { createMisconfiguredApp } from "./http/misconfigured.ts";
 import { createSingleTokenTenants } from "./http/tenants.ts";
 import { createMemoryStore, type Mcp } from "./mcp/index.ts";
 import { listModels } from "./models/list.ts";
@@ -31,6 +33,23 @@ export type WorkerEnv = Bindings & {
   readonly LIMITER: DurableObjectNamespace<RateLimiter>;
 };
 
+const log: HttpLog = (level, message, fields) => console[level](JSON.stringify({ message, ...fields }));
+
+/**
+ * The Worker's HTTP surface. Where a setting is wrong, it says so once in the log and in every answer (H-10), and does
+ * nothing else; an error of another kind stays in the log.
+ */
+export function composeWorker(env: WorkerEnv): ReturnType<typeof createApp> {
+  try {
+    return composeApp(env);
+  } catch (error) {
+    const fault = settingFault(error);
+    const detail = error instanceof Error ? (error.stack ?? error.message) : "a value that is no Error was thrown";
+    log("error", fault ?? "the deployment could not be made", fault === undefined ? { error: detail } : {});
+    return createMisconfiguredApp({ now: Date.now, newId, log }, fault ?? "internal error");
+  }
+}
+
 /** The HTTP surface over the objects of this deployment. */
 export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
   const config = readConfig(env);
@@ -40,7 +59,7 @@ export function composeApp(env: WorkerEnv): ReturnType<typeof createApp> {
     config,
     now: Date.now,
     newId,
-    log: (level, message, fields) => console[level](JSON.stringify({ message, ...fields })),
+    log,
     tenants: composeTenants(env, config),
     audit: composeAuditLog(env, config),
     limiter: createObjectLimiter(env.LIMITER),

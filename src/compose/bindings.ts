@@ -1,7 +1,9 @@
 import { Config } from "../contract/config.ts";
 import type { NewId } from "../contract/ids.ts";
+import { issuePath, issueText } from "../contract/issue-text.ts";
 import type { AiBinding } from "../providers/index.ts";
 import { toHex } from "../shared/digest.ts";
+import { wrongSecretVar } from "./secret-vars.ts";
 
 /** What a deployment binds. D1 and R2 are optional: without them audit and memory stay in objects' SQLite. */
 export type Bindings = {
@@ -18,7 +20,10 @@ export type Bindings = {
 /** Every object of an isolate is made with the same bindings, and asks. */
 const read = new WeakMap<Bindings, Config>();
 
-/** The deployment's settings; a wrong one is named, and nothing starts with it. */
+/**
+ * The deployment's settings (G-1, G-2). Throws for a wrong one, with its name and what is allowed, never its value: nothing
+ * starts with it. Secrets that are too short to be hidden are wrong too (S-5).
+ */
 export function readConfig(env: Bindings): Config {
   const config = read.get(env) ?? parseConfig(env);
   read.set(env, config);
@@ -26,11 +31,28 @@ export function readConfig(env: Bindings): Config {
 }
 
 function parseConfig(env: Bindings): Config {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
-  const parsed = Config.safeParse(set);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`configuration: ${issue?.path.join(".")}: ${issue?.message}`);
+  // An empty text counts as not set, but where it says something of its own.
+  const set = Object.entries(env).filter(([name, value]) => value !== "" || name === "CLIENT_IP_HEADER");
+  const parsed = Config.safeParse(Object.fromEntries(set));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw issue ? settingError(issuePath(issue), issueText(issue)) : parsed.error;
+  }
+  const secret = wrongSecretVar(env);
+  if (secret) throw settingError(secret.name, secret.why);
+  return parsed.data;
+}
+
+const CONFIGURATION = "configuration: ";
+
+/** What is thrown for a wrong setting. `why` is shown to clients and in the log, so it never holds a value. */
+export function settingError(name: string, why: string): Error {
+  return new Error(`${CONFIGURATION}${name}: ${why}`);
+}
+
+/** The text of an error about a setting; undefined for every other error, whose text is for no client. */
+export function settingFault(error: unknown): string | undefined {
+  return error instanceof Error && error.message.startsWith(CONFIGURATION) ? error.message : undefined;
 }
 
 export const newId: NewId = (prefix) => {

@@ -7,7 +7,7 @@ import { createRemoteSandbox } from "../sandbox/remote/index.ts";
 import { removeRemoteSandbox } from "../sandbox/remote/remove.ts";
 import { createMemorySandbox, createObjectSandbox, createWorkspaceTables } from "../sandbox/virtual/index.ts";
 import type { SandboxNetwork } from "../sandbox/virtual/network.ts";
-import { type Bindings, setting } from "./bindings.ts";
+import { type Bindings, setting, settingError } from "./bindings.ts";
 import { delay } from "./delay.ts";
 
 /** What a remote machine has for its answer after a command's deadline, milliseconds. */
@@ -29,6 +29,23 @@ export type Workspace = {
   /** Frees what lies on other machines. */
   remove(): Promise<void>;
 };
+
+/** Throws when the backend that new sessions get lacks one of its settings (G-4). */
+export function checkSandbox(env: Bindings, { SANDBOX_BACKEND: backend }: Config): void {
+  switch (backend) {
+    case "virtual":
+      return;
+    case "http":
+    case "cloudflare":
+      remoteAccess(env, backend);
+      return;
+    case "e2b":
+      e2bAccess(env);
+      return;
+    default:
+      backend satisfies never;
+  }
+}
 
 /** A session's workspace on its backend (X-1, G-4). Throws when the backend's settings are missing. */
 export function composeWorkspace(
@@ -76,12 +93,10 @@ function guestNetwork(config: Config): SandboxNetwork | undefined {
 }
 
 function remote(env: Bindings, config: Config, { backend, incarnation }: WorkspacePlace): Workspace {
-  const binding = backend === "cloudflare" ? env.SANDBOX : undefined;
+  const { binding, ...access } = remoteAccess(env, backend);
   const options = {
     backend,
-    // A service binding looks at the path only.
-    baseUrl: binding ? "http://sandbox" : needed(env, "SANDBOX_URL", backend),
-    token: needed(env, "SANDBOX_TOKEN", backend),
+    ...access,
     sandboxId: incarnation,
     fetch: (url: string, init: RequestInit) => (binding ? binding.fetch(url, init) : fetch(url, init)),
     maxBytes: config.WORKSPACE_MAX_BYTES,
@@ -93,8 +108,7 @@ function remote(env: Bindings, config: Config, { backend, incarnation }: Workspa
 
 function e2b(env: Bindings, { machine, remember }: WorkspacePlace): E2bSandbox {
   return createE2bSandbox({
-    apiUrl: setting(env, "SANDBOX_URL") ?? "https://api.e2b.app",
-    apiKey: needed(env, "SANDBOX_TOKEN", "e2b"),
+    ...e2bAccess(env),
     template: setting(env, "SANDBOX_TEMPLATE") ?? "base",
     domain: setting(env, "SANDBOX_DOMAIN") ?? "e2b.app",
     root: workspaceRoot("e2b"),
@@ -107,8 +121,28 @@ function e2b(env: Bindings, { machine, remember }: WorkspacePlace): E2bSandbox {
   });
 }
 
-function needed(env: Bindings, name: string, backend: string): string {
+function remoteAccess(env: Bindings, backend: SandboxBackend) {
+  const binding = backend === "cloudflare" ? env.SANDBOX : undefined;
+  const or = backend === "cloudflare" ? ", nor is there a binding SANDBOX" : "";
+  // A service binding looks at the path only.
+  const baseUrl = binding ? "http://sandbox" : address(needed(env, "SANDBOX_URL", backend, or));
+  return { binding, baseUrl, token: needed(env, "SANDBOX_TOKEN", backend) };
+}
+
+function e2bAccess(env: Bindings) {
+  const apiUrl = address(setting(env, "SANDBOX_URL") ?? "https://api.e2b.app");
+  return { apiUrl, apiKey: needed(env, "SANDBOX_TOKEN", "e2b") };
+}
+
+function needed(env: Bindings, name: string, backend: string, or = ""): string {
   const value = setting(env, name);
-  if (value === undefined) throw new Error(`configuration: ${name} is needed for the ${backend} sandbox`);
+  if (value === undefined) throw settingError(name, `is not set${or}: the ${backend} sandbox needs it`);
   return value;
+}
+
+function address(url: string): string {
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+    throw settingError("SANDBOX_URL", "must be an http or https address");
+  }
+  return url;
 }

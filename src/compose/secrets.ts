@@ -7,19 +7,12 @@ import { parseSecretRules } from "../secrets/guard/own-rules.ts";
 import { createRedactor, secretProblem } from "../secrets/redactor/redactor.ts";
 import type { Bindings } from "./bindings.ts";
 import { mcpSecrets } from "./mcp-servers.ts";
+import { secretVars } from "./secret-vars.ts";
 
 /** Secrets by name: the deployment's (`SECRET_<NAME>`), then the request's. They are a shell's environment. */
 export function secretsOf(env: Bindings, credentials: Credentials | undefined): Readonly<Record<string, string>> {
-  const own = Object.entries(env).flatMap(([name, value]) =>
-    name.startsWith("SECRET_") && !NOT_SECRETS.has(name) && typeof value === "string" && value !== ""
-      ? [[name.slice("SECRET_".length), value] as const]
-      : [],
-  );
-  return { ...Object.fromEntries(own), ...credentials?.secrets };
+  return { ...secretVars(env), ...credentials?.secrets };
 }
-
-/** Settings that only look like a secret's name. */
-const NOT_SECRETS: ReadonlySet<string> = new Set(["SECRET_GUARD", "SECRET_GUARD_EXEMPT", "SECRET_RULES"]);
 
 /** Hides every secret a run could show: registered ones, and the keys and tokens it is made with (R-2, S-5). */
 export function composeRedactor(env: Bindings, credentials: Credentials | undefined): Redactor {
@@ -31,7 +24,7 @@ export function composeRedactor(env: Bindings, credentials: Credentials | undefi
   // A header that is a secret with a name of its own goes by that name.
   const headers = Object.entries(mcpSecrets(env)).filter(([, value]) => !known.has(value));
   const all = { ...Object.fromEntries(headers), ...own };
-  // Too short a value would hide half of every text; the request's are refused at the door, the deployment's left alone.
+  // Too short a value would hide half of every text: secrets like that are refused before, keys and tokens left alone.
   const usable = Object.entries(all).filter(([name, value]) => secretProblem(name, value) === undefined);
   return createRedactor(Object.fromEntries(usable));
 }

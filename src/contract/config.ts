@@ -4,20 +4,41 @@ import { PermissionMode, PermissionRules, RISKS } from "./permission.ts";
 import { SandboxBackend } from "./sandbox-backend.ts";
 import { Skill } from "./skills.ts";
 
-/** A number given as text in a Worker var, with the contract's default. */
-const number = (fallback: number, min = 0) => z.coerce.number({ error: "must be a number" }).min(min).default(fallback);
-const integer = (fallback: number, min = 0) =>
-  z.coerce.number({ error: "must be an integer" }).int().min(min).default(fallback);
+/** A number, as itself or as text in a Worker var, with the contract's default. Blanks are no number, and so never 0. */
+const number = (fallback: number, min = 0, max = Number.POSITIVE_INFINITY) => {
+  const error = Number.isFinite(max) ? `must be a number from ${min} to ${max}` : `must be a number of at least ${min}`;
+  return z.preprocess(fromText, z.number({ error }).min(min, { error }).max(max, { error })).default(fallback);
+};
+const integer = (fallback: number, min = 0) => {
+  const error = `must be an integer of at least ${min}`;
+  return z.preprocess(fromText, z.number({ error }).int({ error }).min(min, { error })).default(fallback);
+};
+const fromText = (value: unknown) => (typeof value === "string" && value.trim() !== "" ? Number(value) : value);
 const flag = z
-  .union([z.boolean(), z.enum(["true", "false", "1", "0", ""])])
+  .union([z.boolean(), z.enum(["true", "false", "1", "0", ""])], { error: "must be true or false" })
   .default(false)
   .transform((value) => value === true || value === "true" || value === "1");
-const text = z.string().optional();
+const given = z.string({ error: "must be text" });
+const text = given.optional();
+const list = given.default("");
+
+const STRICT_PARTS: readonly string[] = ["tool_result_pairing", "compaction"];
+const isStrictMode = (value: string) =>
+  value.split(",").every((part) => part.trim() === "" || STRICT_PARTS.includes(part.trim()));
+
+/** Whether a text is 32 bytes in base64. */
+function isKey(value: string): boolean {
+  try {
+    return atob(value).length === 32;
+  } catch {
+    return false;
+  }
+}
 
 /** JSON in a text var. */
 function json<T>(schema: z.ZodType<T>) {
   return z
-    .union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())])
+    .union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: "must be JSON" })
     .transform((value, context) => {
       if (typeof value !== "string") return value;
       try {
@@ -34,11 +55,11 @@ function json<T>(schema: z.ZodType<T>) {
 export const Config = z.object({
   BEARER_TOKEN: text,
   ALLOW_ANONYMOUS: flag,
-  CORS_ORIGINS: z.string().default(""),
+  CORS_ORIGINS: list,
   /** Requests per minute and client; 0 = off. */
   RATE_LIMIT_PER_MINUTE: integer(60),
   /** Header that names the client; empty: one shared bucket (for runs behind no Cloudflare). */
-  CLIENT_IP_HEADER: z.string().default("CF-Connecting-IP"),
+  CLIENT_IP_HEADER: given.default("CF-Connecting-IP"),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1),
   MAX_PROMPT_CHARS: integer(100_000, 1),
   MAX_TURNS: integer(50, 1),
@@ -66,7 +87,7 @@ export const Config = z.object({
   MAX_PARALLEL_TOOLS: integer(4, 1),
   SANDBOX_BACKEND: SandboxBackend.default("virtual"),
   /** Domains that `curl` in the virtual sandbox may reach, comma list; empty: no network. */
-  SANDBOX_ALLOWED_DOMAINS: z.string().default(""),
+  SANDBOX_ALLOWED_DOMAINS: list,
   /** Bytes of all files of one session's virtual workspace. */
   WORKSPACE_MAX_BYTES: integer(256 * 1024 * 1024, 1024),
   /** A run is given up after so long, waiting included. */
@@ -78,7 +99,8 @@ export const Config = z.object({
   EVENTS_KEPT: integer(100_000, 1),
   /** How long a session keeps the events of a run after its end, seconds; 0: as long as the session. */
   EVENTS_MAX_AGE_SECONDS: number(0),
-  ENCRYPTION_KEY: text,
+  /** Seals what requests bring along, and the audit. */
+  ENCRYPTION_KEY: given.refine(isKey, "must be 32 bytes in base64").optional(),
   DEFAULT_PROVIDER: text,
   DEFAULT_MODEL: text,
   MODEL_MAIN: text,
@@ -87,7 +109,7 @@ export const Config = z.object({
   MODEL_OVERRIDES: text,
   ALLOWED_MODELS: text,
   ALLOW_REQUEST_BASE_URL: flag,
-  ALLOWED_DOMAINS: z.string().default(""),
+  ALLOWED_DOMAINS: list,
   /** DNS-over-HTTPS (JSON form) that names are looked up with before WebFetch asks for them. */
   DNS_RESOLVER_URL: text,
   /** Replaces the static sections of the prompt bundle. */
@@ -98,25 +120,25 @@ export const Config = z.object({
   PROMPT_LANGUAGE: text,
   /** Which prompt bundle runs use; the family is guessed from the model when it is not set. */
   DEFAULT_MODEL_FAMILY: text,
-  DEFAULT_SCENARIO: z.string().default("programming"),
+  DEFAULT_SCENARIO: given.default("programming"),
   /** `[{"name", "description", "prompt", "tools"?}]` as JSON: named prompts that the Skill tool runs. */
   SKILLS: json(z.array(Skill).max(64)).optional(),
   /** `[{"name", "url", "headers"?, "timeout_seconds"?, "read_only_tools"?}]` as JSON: servers whose tools runs may use. */
   MCP_SERVERS: json(McpServers).optional(),
   /** Share of the model's window at which the context is made smaller. */
-  COMPACT_AT: number(0.8, 0.1),
+  COMPACT_AT: number(0.8, 0.1, 1),
   /** One call of the fast model: a summary, a classification. */
   FAST_CALL_SECONDS: number(90, 0.05),
   MAX_PARALLEL_MODEL_CALLS: integer(4, 1),
   /** Sub-agents a session may have at work at once. */
   MAX_SUBAGENTS: integer(64, 0),
   /** Silent repairs that end the run instead: `tool_result_pairing`, `compaction`; comma list. */
-  STRICT_MODE: z.string().default(""),
+  STRICT_MODE: list.refine(isStrictMode, `must be a comma list of ${STRICT_PARTS.join(", ")}`),
   /** Scan what Write and Edit would store for secrets, and hide those found in tool output. */
   SECRET_GUARD: z.enum(["on", "off"]).default("on"),
   /** Parts of paths the guard leaves alone, comma list. */
-  SECRET_GUARD_EXEMPT: z.string().default(""),
+  SECRET_GUARD_EXEMPT: list,
   /** Rules beside the built-in ones, JSON `[{"id", "regex", "keywords"?}]`. */
-  SECRET_RULES: z.string().default(""),
+  SECRET_RULES: list,
 });
 export type Config = z.infer<typeof Config>;

@@ -1,20 +1,14 @@
 import type { z } from "zod";
-
-/** A path element comes from the caller when it is a record's key: bound it and keep it printable. */
-function printable(element: PropertyKey): string {
-  return String(element)
-    .replace(/[^\x20-\x7e]/g, "?")
-    .slice(0, 64);
-}
+import { issuePath, issueText } from "../contract/issue-text.ts";
 
 /** One message for a body that does not fit: names the field, never a value (H-10). The first issue is enough to act on. */
 export function describeIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   if (!issue) return "request body is invalid";
-  const field = issue.path.map(printable).join(".");
-  const reason = issue.message.replace(/^Invalid input: /, "");
+  const field = issuePath(issue);
   const name = String(issue.path[0] ?? "");
-  // The contract's own texts name their field; they stay bare, as the API page spells them.
-  if (field === "" || (name !== "" && reason.startsWith(`${name} `))) return reason;
-  return `${field}: ${reason}`;
+  // A text of ours may name its field already: as the API page spells it, then it stays bare; or before a colon.
+  const text = issueText(issue);
+  if (field === "" || (name !== "" && text.startsWith(`${name} `))) return text;
+  return `${field}: ${text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text}`;
 }
