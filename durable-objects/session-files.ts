@@ -8,10 +8,10 @@ export async function getFile(sandbox: Sandbox, path: string): Promise<Answer<Fi
   const place = await inside(sandbox, path);
   if (!place.ok) return place;
   const stat = await sandbox.files.stat(place.value);
-  if (!stat.ok) return refusalOf(stat.error);
+  if (!stat.ok) return refusalOf(sandbox, stat.error);
   if (stat.value.kind === "directory") {
     const list = await sandbox.files.list(place.value);
-    if (!list.ok) return refusalOf(list.error);
+    if (!list.ok) return refusalOf(sandbox, list.error);
     const entries = list.value.map(({ path: full, kind, size }) => ({
       name: full.split("/").at(-1) ?? "",
       kind,
@@ -20,14 +20,14 @@ export async function getFile(sandbox: Sandbox, path: string): Promise<Answer<Fi
     return ok({ kind: "directory", entries });
   }
   const bytes = await sandbox.files.readFile(place.value);
-  return bytes.ok ? ok({ kind: "file", bytes: bytes.value }) : refusalOf(bytes.error);
+  return bytes.ok ? ok({ kind: "file", bytes: bytes.value }) : refusalOf(sandbox, bytes.error);
 }
 
 export async function putFile(sandbox: Sandbox, path: string, bytes: Uint8Array): Promise<Answer<void>> {
   const place = await inside(sandbox, path);
   if (!place.ok) return place;
   const written = await sandbox.files.writeFile(place.value, bytes);
-  return written.ok ? ok(undefined) : refusalOf(written.error);
+  return written.ok ? ok(undefined) : refusalOf(sandbox, written.error);
 }
 
 /** Removes the file, tree or link itself, never what a link points to. */
@@ -38,16 +38,24 @@ export async function removeFile(sandbox: Sandbox, path: string): Promise<Answer
   const parent = await inside(sandbox, path.slice(0, Math.max(cut, 0)));
   if (!parent.ok) return parent;
   const removed = await sandbox.files.remove(`${parent.value}/${name}`, { recursive: true });
-  return removed.ok ? ok(undefined) : refusalOf(removed.error);
+  return removed.ok ? ok(undefined) : refusalOf(sandbox, removed.error);
 }
 
 async function inside(sandbox: Sandbox, path: string): Promise<Answer<string>> {
   const real = await sandbox.files.realPath(`${sandbox.root}/${path}`);
-  if (!real.ok) return refusalOf(real.error);
+  if (!real.ok) return refusalOf(sandbox, real.error);
   if (real.value === sandbox.root || real.value.startsWith(`${sandbox.root}/`)) return ok(real.value);
   return refuse("permission_error", "path leads out of the workspace");
 }
 
-function refusalOf(error: FileError) {
-  return refuse(error.code === "not_found" ? "not_found_error" : "invalid_request_error", error.message);
+/** The caller's mistake, but for a backend that cannot be reached: that is the deployment's (H-10). */
+function refusalOf(sandbox: Sandbox, error: FileError) {
+  switch (error.code) {
+    case "not_found":
+      return refuse("not_found_error", error.message);
+    case "unavailable":
+      return refuse("internal_error", `the ${sandbox.backend} sandbox backend cannot be used: ${error.message}`);
+    default:
+      return refuse("invalid_request_error", error.message);
+  }
 }
