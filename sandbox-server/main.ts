@@ -1,10 +1,11 @@
 import { startMachine } from "./machine.ts";
 import { makeServer } from "./server.ts";
-import { readSettings } from "./settings.ts";
+import { helpText, readSettings } from "./settings.ts";
 import { Workspaces } from "./workspaces.ts";
 
-/** Starts the sandbox server: `node sandbox-server/main.ts [--port 8788 …]`; settings.ts has them all. */
+/** Starts the sandbox server: `node sandbox-server/main.ts [--port 8788 …]`; `--help` prints them all. */
 async function main(): Promise<void> {
+  if (process.argv.includes("--help") || process.argv.includes("-h")) return console.log(helpText());
   process.umask(0o022);
   const settings = readSettings(process.argv.slice(2), process.env);
   if (typeof settings === "string") return refuse(settings);

@@ -1,7 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { TenantId } from "../src/contract/ids.ts";
-import { describeSql, type TenantAction, tenantSettings, tenantStatement } from "./lib/tenant-sql.ts";
+import { PROVIDER_NAMES } from "../src/providers/index.ts";
+import {
+  describeSql,
+  joinValues,
+  type TenantAction,
+  tenantSettings,
+  tenantStatement,
+  whyTaken,
+} from "./lib/tenant-sql.ts";
 import { wranglerOutput } from "./lib/wrangler.ts";
 
 const USAGE = `usage: npm run tenant -- create ID [--rate N] [--provider P] [--model M] [--mode MODE] [--models A,B]
@@ -27,6 +35,7 @@ function fail(message: string): never {
 function readArgs() {
   try {
     return parseArgs({
+      args: joinValues(process.argv.slice(2)),
       allowPositionals: true,
       options: {
         remote: { type: "boolean", default: false },
@@ -44,6 +53,19 @@ function readArgs() {
   }
 }
 
+/** Providers a tenant may default to. Those of the deployment's own code can only be asked for where that code runs in Node. */
+async function providerNames(wanted: string | undefined): Promise<string[]> {
+  const names: string[] = [...PROVIDER_NAMES];
+  if (wanted === undefined || names.includes(wanted)) return names;
+  try {
+    const { extensions } = await import("../src/extensions.ts");
+    return [...names, ...extensions.providers.map(({ name }) => name)];
+  } catch {
+    console.error(`note: src/extensions.ts does not load outside the Worker; taking its word for provider ${wanted}`);
+    return [...names, wanted];
+  }
+}
+
 const { values, positionals } = readArgs();
 const place = values.remote ? "--remote" : "--local";
 const [verb, id] = positionals;
@@ -56,7 +78,7 @@ if (verb === "list" && positionals.length === 1) {
 } else if ((verb === "create" || verb === "rotate" || verb === "revoke") && positionals.length === 2) {
   if (!tenant.success) fail(`tenant id ${tenant.error.issues[0]?.message}`);
   if (tenant.data === "default") fail("the tenant default is served by the deployment's own BEARER_TOKEN");
-  const settings = tenantSettings(values);
+  const settings = tenantSettings(values, await providerNames(values.provider));
   if (!settings.ok) fail(settings.error);
   const token = `flyto_${randomBytes(32).toString("base64url")}`;
   const action: TenantAction = {
@@ -67,7 +89,11 @@ if (verb === "list" && positionals.length === 1) {
     settings: settings.value,
   };
   const changed = execute(tenantStatement(action), place).length > 0;
-  if (!changed) fail(verb === "create" ? `tenant ${id} exists already` : `there is no active tenant ${id}`);
+  if (!changed && verb === "create") {
+    const [row] = execute(tenantStatement({ verb: "find", id: tenant.data }), place);
+    fail(whyTaken(tenant.data, row?.revoked_at));
+  }
+  if (!changed) fail(`there is no active tenant ${id}`);
   if (verb === "revoke") console.log(`tenant ${id} is revoked; its token stops within a minute`);
   else console.log(`tenant ${id}: its token, shown this once:\n${token}`);
 } else {
