@@ -74,6 +74,8 @@ export const Config = z.object({
   PERMISSION_CHECK_SECONDS: number(10, 0.05),
   KEEPALIVE_SECONDS: number(15, 0.05),
   HEARTBEAT_SECONDS: number(20, 0.1),
+  /** How often the token of an open stream is looked at again. */
+  TOKEN_CHECK_SECONDS: number(20, 0.05),
   UPSTREAM_IDLE_SECONDS: number(60, 0.05),
   UPSTREAM_FIRST_EVENT_SECONDS: number(300, 0.05),
   UPSTREAM_TOTAL_SECONDS: number(1_800, 0.05),

@@ -1,3 +1,4 @@
+import { DEFAULT_TENANT } from "../contract/ids.ts";
 import type { TenantsPort } from "../contract/tenants.ts";
 import type { AppContext, Identity } from "./deps.ts";
 import { rawPath } from "./request-path.ts";
@@ -19,6 +20,20 @@ export async function identify(c: AppContext, tenants: TenantsPort): Promise<Ide
   const identity = await lookUp(c.req.header("authorization"), tenants);
   c.set("identity", identity);
   return identity;
+}
+
+/**
+ * Asks again whether the request's token belongs to its tenant, for streams that outlive the door (G-5). Undefined for a
+ * request whose right to ask changes with the deployment only: one without a token, or with the deployment's own.
+ */
+export function tokenCheck(c: AppContext, tenants: TenantsPort): (() => Promise<boolean>) | undefined {
+  const first = c.get("identity");
+  if (first?.kind !== "tenant" || first.tenant === DEFAULT_TENANT) return undefined;
+  const header = c.req.header("authorization");
+  return async () => {
+    const now = await lookUp(header, tenants);
+    return now.kind === "tenant" && now.tenant === first.tenant;
+  };
 }
 
 async function lookUp(header: string | undefined, tenants: TenantsPort): Promise<Identity> {

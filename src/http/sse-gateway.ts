@@ -1,12 +1,16 @@
 import { type Feed, type FrameSocket, SOCKET_DONE, SOCKET_GONE } from "../contract/sessions.ts";
 import { errorFrame, lastFrame } from "./frames.ts";
+import { pause } from "./pause.ts";
 import { openSink, type SinkOptions, type SseSink } from "./sse-sink.ts";
+import { type TokenWatch, tokenLost } from "./token-watch.ts";
 
 export type GatewayOptions = SinkOptions & {
   /** What may wait for a slow client before its socket is given up for a while, UTF-16 units. */
   readonly maxWaiting?: number;
   /** Waits between tries to connect, milliseconds; the list's length bounds the tries in a row. */
   readonly backoffMs?: readonly number[];
+  /** Ends the stream when the token it was opened with stops working. */
+  readonly token?: TokenWatch | undefined;
 };
 
 /** A second connection to the log costs little, a growing buffer takes the isolate's 128 MB from everybody. */
@@ -25,7 +29,8 @@ type Ending =
 /**
  * Turns a feed into a client's event stream (E, E-30). A socket that breaks is opened again after the last id that was
  * passed on, so the client sees every frame once and notices nothing; when that fails for good, the stream ends with an
- * `error` frame of category `interrupted`. A client that leaves closes the socket with 1000; the run goes on.
+ * `error` frame of category `interrupted`. A client that leaves, or whose token is revoked, closes the socket with 1000; the
+ * run goes on.
  */
 export function streamFeed(feed: Feed, options: GatewayOptions): ReadableStream<Uint8Array> {
   const sink = openSink(options);
@@ -36,16 +41,27 @@ export function streamFeed(feed: Feed, options: GatewayOptions): ReadableStream<
 async function follow(feed: Feed, sink: SseSink, options: GatewayOptions): Promise<void> {
   const backoff = options.backoffMs ?? BACKOFF_MS;
   const position = { id: feed.cursor, terminal: false };
+  /** Aborted when nothing more is to be passed on. */
+  const stop = new AbortController();
+  sink.gone.addEventListener("abort", () => stop.abort());
+  if (sink.gone.aborted) stop.abort();
   /** Ends the stream; a run whose own terminal event was passed on gets no second one (E-12). */
   const end = (frame: string) => {
+    stop.abort();
     if (!position.terminal) sink.put(frame);
     return sink.finish();
   };
+  void tokenLost(options.token, stop.signal).then((frame) => {
+    if (frame === undefined) return;
+    // Between two runs of a session the last event was terminal for its run, but not for this stream.
+    if (feed.runId === undefined) position.terminal = false;
+    void end(frame);
+  });
   let failures = 0;
-  while (!sink.gone.aborted) {
+  while (!stop.signal.aborted) {
     const start = Date.now();
-    const ending = await once(feed, sink, position, options.maxWaiting ?? MAX_WAITING);
-    if (sink.gone.aborted) return;
+    const ending = await once(feed, sink, stop.signal, position, options.maxWaiting ?? MAX_WAITING);
+    if (stop.signal.aborted) return;
     if (typeof ending === "string") return await end(errorFrame(ending, "interrupted", false));
     switch (ending.kind) {
       case "done":
@@ -61,7 +77,7 @@ async function follow(feed: Feed, sink: SseSink, options: GatewayOptions): Promi
         if (wait === undefined)
           return await end(errorFrame("the connection to the session was lost", "interrupted", true));
         // The first try after a good connection is made at once.
-        if (failures > 1 || !ending.heard) await pause(wait, sink.gone);
+        if (failures > 1 || !ending.heard) await pause(wait, stop.signal);
         break;
       }
       default:
@@ -74,6 +90,7 @@ async function follow(feed: Feed, sink: SseSink, options: GatewayOptions): Promi
 async function once(
   feed: Feed,
   sink: SseSink,
+  stop: AbortSignal,
   position: { id: number; terminal: boolean },
   maxWaiting: number,
 ): Promise<Ending | string> {
@@ -83,7 +100,7 @@ async function once(
   } catch {
     return { kind: "lost", heard: false };
   }
-  if (opened.ok) return await pump(opened.value, sink, position, maxWaiting);
+  if (opened.ok) return await pump(opened.value, sink, stop, position, maxWaiting);
   switch (opened.error.type) {
     case "not_found_error":
       return { kind: "gone" };
@@ -98,6 +115,7 @@ async function once(
 function pump(
   socket: FrameSocket,
   sink: SseSink,
+  stop: AbortSignal,
   position: { id: number; terminal: boolean },
   maxWaiting: number,
 ): Promise<Ending> {
@@ -107,7 +125,7 @@ function pump(
     const finish = (ending: Ending, reason?: string) => {
       if (over) return;
       over = true;
-      sink.gone.removeEventListener("abort", left);
+      stop.removeEventListener("abort", left);
       close(socket, reason);
       resolve(ending);
     };
@@ -130,10 +148,10 @@ function pump(
       else finish({ kind: "lost", heard });
     });
     socket.addEventListener("error", () => finish({ kind: "lost", heard }));
-    sink.gone.addEventListener("abort", left);
+    stop.addEventListener("abort", left);
     // workerd delivers nothing before `accept`; other platforms have no such method.
     (socket as { accept?: () => void }).accept?.();
-    if (sink.gone.aborted) left();
+    if (stop.aborted) left();
   });
 }
 
@@ -143,16 +161,4 @@ function close(socket: FrameSocket, reason = "done"): void {
   } catch {
     // It is closed already.
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { composeApp } from "../../src/app.ts";
 import type { TenantSettings } from "../../src/contract/tenants.ts";
 import { createSingleTokenTenants } from "../../src/http/tenants.ts";
@@ -7,7 +7,7 @@ import { sha256Hex } from "../../src/shared/digest.ts";
 import { createD1Tenants } from "../../src/tenants/d1-tenants.ts";
 import { SseReader } from "../support/sse-client.ts";
 import { anthropicTurn } from "../support/wires.ts";
-import { script } from "./support/client.ts";
+import { script, seen } from "./support/client.ts";
 
 type Env = Parameters<typeof composeApp>[0];
 type Call = (token: string, path: string, init?: RequestInit) => Promise<Response>;
@@ -164,6 +164,70 @@ describe("a token", () => {
     });
     const tenants = createD1Tenants({ database: { prepare } as unknown as D1Database, single, now: () => 0 });
     expect(await tenants.required()).toBe(false);
+  });
+});
+
+describe("a token revoked while its streams are open", () => {
+  const vars = { TOKEN_CHECK_SECONDS: "0.2", UPSTREAM_IDLE_SECONDS: "60" };
+
+  async function revoke(id: string): Promise<void> {
+    await env.DB.prepare("UPDATE tenants SET revoked_at = '2026-11-01T00:00:00Z' WHERE id = ?").bind(id).run();
+    // What an isolate remembers of it is now as old as it may get.
+    vi.setSystemTime(Date.now() + 30_000);
+  }
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const refused = { type: "error", data: { error: "invalid bearer token", category: "permission", retryable: false } };
+
+  test("ends its watchers with one error; its run goes on", async () => {
+    // spec: G-5 E-12 E-30
+    const call = deployment(vars);
+    const token = await addTenant("watched");
+    await script("watched", [
+      anthropicTurn({ calls: [{ id: "b", name: "Bash", input: { command: "echo hi > made.txt" } }] }),
+    ]);
+    await call(token, "/v1/sessions", posted({ session_id: "work" }));
+    const sent = await call(
+      token,
+      "/v1/sessions/work/messages",
+      posted({ prompt: "go", provider: "anthropic" }, { "x-flyto-provider-key": "key-watched" }),
+    );
+    const message = new SseReader(sent);
+    await message.until("permission_request");
+    const events = new SseReader(await call(token, "/v1/sessions/work/events"));
+    await events.until("permission_request");
+    await revoke("watched");
+    for (const stream of [message, events]) {
+      await stream.toEnd();
+      expect(stream.seen.filter(({ type }) => type === "done" || type === "error")).toMatchObject([refused]);
+    }
+    const object = env.SESSION.getByName("watched/work");
+    expect(await object.openDecisions()).toMatchObject({ ok: true, value: [{ tool_name: "Bash" }] });
+  });
+
+  test("ends its stateless run", async () => {
+    // spec: G-5 E-12 H-2
+    const call = deployment(vars);
+    const token = await addTenant("stateless");
+    const turn = anthropicTurn({ text: "a slow answer" });
+    await script("stateless", [{ ...turn, chunks: turn.chunks.slice(0, 2), end: "stall" }]);
+    const sent = await call(
+      token,
+      "/v1/agent/run",
+      posted({ prompt: "go", provider: "anthropic" }, { "x-flyto-provider-key": "key-stateless" }),
+    );
+    const run = new SseReader(sent);
+    await run.until("turn_start");
+    await revoke("stateless");
+    await run.toEnd();
+    expect(run.seen.filter(({ type }) => type === "done" || type === "error")).toMatchObject([refused]);
+    await vi.waitFor(async () => expect(await seen("stateless")).toMatchObject([{ aborted: true }]), 5_000);
   });
 });
 

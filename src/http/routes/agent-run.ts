@@ -7,9 +7,10 @@ import type { AppDeps, AppEnv } from "../deps.ts";
 import { resource } from "../resource.ts";
 import { streamRun } from "../sse-run.ts";
 import { streamResponse } from "../sse-sink.ts";
+import { tokenWatch } from "../token-watch.ts";
 
 /** H-2: one run without a session; it lives as long as its client stays. */
-export function agentRunRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "runner" | "config" | "log">): void {
+export function agentRunRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "runner" | "config" | "log" | "tenants">): void {
   const { config } = deps;
   const schema = runRequest(config.MAX_PROMPT_CHARS);
   resource(app, "/v1/agent/run", {
@@ -26,6 +27,7 @@ export function agentRunRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "runner" |
       if (!run.ok) return run;
       const readable = streamRun(run.value, {
         controller,
+        token: tokenWatch(c, deps),
         keepaliveMs: config.KEEPALIVE_SECONDS * 1000,
         onBug: (error) =>
           deps.log("error", "run failed", {

@@ -7,9 +7,10 @@ import { sessionIdOf } from "../request-path.ts";
 import { resource } from "../resource.ts";
 import { streamFeed } from "../sse-gateway.ts";
 import { streamResponse } from "../sse-sink.ts";
+import { tokenWatch } from "../token-watch.ts";
 
 /** E-30: every event after `Last-Event-ID` (or `?after=`), then live, over all runs; from the beginning without either. */
-export function eventRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" | "config">): void {
+export function eventRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" | "config" | "tenants">): void {
   const { sessions, config } = deps;
   resource(app, "/v1/sessions/:id/events", {
     GET: async (c) => {
@@ -20,7 +21,9 @@ export function eventRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" | 
       const feed = await sessions.follow(callerOf(c), id.value, after.value);
       if (!feed.ok) return feed;
       const keepaliveMs = config.KEEPALIVE_SECONDS * 1000;
-      return ok(streamResponse(streamFeed(feed.value, { signal: c.req.raw.signal, keepaliveMs })));
+      return ok(
+        streamResponse(streamFeed(feed.value, { signal: c.req.raw.signal, keepaliveMs, token: tokenWatch(c, deps) })),
+      );
     },
   });
 }

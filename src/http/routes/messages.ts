@@ -11,9 +11,10 @@ import { sessionIdOf } from "../request-path.ts";
 import { resource } from "../resource.ts";
 import { streamFeed } from "../sse-gateway.ts";
 import { streamResponse } from "../sse-sink.ts";
+import { tokenWatch } from "../token-watch.ts";
 
 /** H-6: a message and its stream; H-20: the history. */
-export function messageRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" | "config">): void {
+export function messageRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" | "config" | "tenants">): void {
   const { sessions, config } = deps;
   const schema = messageRequest(config.MAX_PROMPT_CHARS);
   resource(app, "/v1/sessions/:id/messages", {
@@ -29,7 +30,9 @@ export function messageRoutes(app: Hono<AppEnv>, deps: Pick<AppDeps, "sessions" 
       const feed = await sessions.send(caller.value, id.value, request.value, repeat.value);
       if (!feed.ok) return feed;
       const keepaliveMs = config.KEEPALIVE_SECONDS * 1000;
-      return ok(streamResponse(streamFeed(feed.value, { signal: c.req.raw.signal, keepaliveMs })));
+      return ok(
+        streamResponse(streamFeed(feed.value, { signal: c.req.raw.signal, keepaliveMs, token: tokenWatch(c, deps) })),
+      );
     },
     GET: async (c) => {
       const id = sessionIdOf(c);
