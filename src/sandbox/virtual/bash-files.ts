@@ -4,16 +4,13 @@ import { toHex } from "../../shared/digest.ts";
 import { fault, fileError } from "./fault.ts";
 import type { Node } from "./file-store.ts";
 import type { FileTree } from "./file-tree.ts";
-import { ROUND_PATH } from "./loop-rounds.ts";
 import { type OutputStream, plainWords, STREAM_PATHS } from "./output-stream.ts";
-import type { WorkClock } from "./work-clock.ts";
 
 /**
  * After so many file operations the interpreter lets other work of the object have a turn. In an object that wrote, the
  * turn comes when the writes are on disk (some 10 ms), so it is not free.
  */
 const OPERATIONS_PER_TURN = 1_024;
-const NOTHING = new Uint8Array(0);
 /** Lines about failed redirections that are kept. */
 const MAX_FAILED = 20;
 
@@ -26,19 +23,11 @@ export type BashFiles = {
   readonly failed: readonly string[];
 };
 
-export type BashFilesParts = {
-  readonly tree: FileTree;
-  readonly over: AbortSignal;
-  readonly output: OutputStream;
-  /** Hears of each round of a loop. */
-  readonly clock: WorkClock;
-};
-
 /**
  * The interpreter's view of a file tree, for one command: once `over` aborts every operation fails, so that nothing of a
  * stopped command goes on behind the caller's back. What is written to the paths of `output` is the command's output.
  */
-export function createBashFiles({ tree, over, output, clock }: BashFilesParts): BashFiles {
+export function createBashFiles(tree: FileTree, over: AbortSignal, output: OutputStream): BashFiles {
   let operations = 0;
   const redirected = new Set<string>();
   const failed: string[] = [];
@@ -66,16 +55,11 @@ export function createBashFiles({ tree, over, output, clock }: BashFilesParts): 
     if (over.aborted) throw fault("unavailable", "", "the command was stopped");
     return work();
   }
-  async function read<T>(path: string, work: (bytes: Uint8Array) => T): Promise<T> {
-    if (path !== ROUND_PATH) return turn(() => work(tree.read(path)));
-    await clock.round();
-    return work(NOTHING);
-  }
   const fs: IFileSystem = {
-    readFile: (path, options) => read(path, (bytes) => decode(bytes, encodingOf(options))),
-    readFileBuffer: (path) => read(path, (bytes) => bytes),
+    readFile: (path, options) => turn(() => decode(tree.read(path), encodingOf(options))),
+    readFileBuffer: (path) => turn(() => tree.read(path)),
     // Carries bytes as one character each, see `ByteString`; far faster than what the interpreter does without it.
-    readFileBytes: (path) => read(path, (bytes) => latin1OfBytes(bytes) as unknown as ByteString),
+    readFileBytes: (path) => turn(() => latin1OfBytes(tree.read(path)) as unknown as ByteString),
     writeFile: (path, content, options) => turn(() => put(path, content, options, (bytes) => tree.write(path, bytes))),
     appendFile: (path, content, options) =>
       turn(() => put(path, content, options, (bytes) => tree.append(path, bytes))),

@@ -1,7 +1,6 @@
 import type { Sandbox } from "../../contract/sandbox.ts";
 import { type FileStore, WORKSPACE } from "./file-store.ts";
 import { FileTree } from "./file-tree.ts";
-import { MAX_WORK_MS } from "./limits.ts";
 import { withMadeUpNodes } from "./made-up-nodes.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import type { SandboxNetwork } from "./network.ts";
@@ -22,8 +21,6 @@ export type MemorySandboxOptions = {
   /** Files, directories and links together. */
   readonly maxNodes?: number;
   readonly maxFileBytes?: number;
-  /** How long one command may work, waiting left out, milliseconds. */
-  readonly maxWorkMs?: number;
   /** Where `curl` may go; without it there is no network. */
   readonly network?: SandboxNetwork | undefined;
 };
@@ -60,14 +57,7 @@ export function createMemorySandbox(options: MemorySandboxOptions): Sandbox {
 }
 
 function createVirtualSandbox(store: FileStore, options: MemorySandboxOptions): Sandbox {
-  const {
-    maxBytes,
-    maxNodes = MAX_NODES,
-    maxFileBytes = MAX_FILE_BYTES,
-    maxWorkMs = MAX_WORK_MS,
-    now,
-    network,
-  } = options;
+  const { maxBytes, maxNodes = MAX_NODES, maxFileBytes = MAX_FILE_BYTES, now, network } = options;
   let programs: readonly string[] = [];
   const tree = new FileTree(
     withMadeUpNodes(store, () => programs),
@@ -82,6 +72,6 @@ function createVirtualSandbox(store: FileStore, options: MemorySandboxOptions): 
     backend: "virtual",
     root,
     files: createWorkspaceFiles(tree),
-    exec: (request, signal) => runCommand({ tree, root, network, maxWorkMs, offer }, request, signal),
+    exec: (request, signal) => runCommand({ tree, root, network, offer }, request, signal),
   };
 }

@@ -1,5 +1,4 @@
 import type { ExecEvent } from "../../contract/sandbox.ts";
-import { withoutAdvice } from "./limits.ts";
 
 /** Files that are not there: what is appended to them is output of the running command. See `streamed`. */
 export const STREAM_PATHS = { stdout: "/dev/.stdout", stderr: "/dev/.stderr" } as const;
@@ -14,8 +13,7 @@ const OTHER_BUILD = /^bash: (\S+): command not available in browser environments
 
 /** What the interpreter says, in words for its users. */
 export function plainWords(text: string): string {
-  const said = withoutAdvice(text);
-  return said.includes("browser environments") ? said.replace(OTHER_BUILD, "bash: $1: command not found") : said;
+  return text.includes("browser environments") ? text.replace(OTHER_BUILD, "bash: $1: command not found") : text;
 }
 
 export type OutputStream = {

