@@ -11,9 +11,13 @@ const TAIL = 20_000;
 /** Commands that only the interpreter's Node build has answer with words for its developers. */
 const OTHER_BUILD = /^bash: (\S+): command not available in browser environments\..*$/gm;
 
+/** What the interpreter advises its developers to do; nobody here can follow it. */
+const ADVICE = /, increase executionLimits\.\w+/g;
+
 /** What the interpreter says, in words for its users. */
 export function plainWords(text: string): string {
-  return text.includes("browser environments") ? text.replace(OTHER_BUILD, "bash: $1: command not found") : text;
+  const said = text.includes("executionLimits") ? text.replace(ADVICE, "") : text;
+  return said.includes("browser environments") ? said.replace(OTHER_BUILD, "bash: $1: command not found") : said;
 }
 
 export type OutputStream = {
