@@ -7,8 +7,8 @@ import { createRemoteSandbox } from "../sandbox/remote/index.ts";
 import { removeRemoteSandbox } from "../sandbox/remote/remove.ts";
 import { createMemorySandbox, createObjectSandbox, createWorkspaceTables } from "../sandbox/virtual/index.ts";
 import type { SandboxNetwork } from "../sandbox/virtual/network.ts";
+import { delay } from "../shared/delay.ts";
 import { type Bindings, setting, settingError } from "./bindings.ts";
-import { delay } from "./delay.ts";
 
 /** What a remote machine has for its answer after a command's deadline, milliseconds. */
 const GRACE_MS = 5_000;

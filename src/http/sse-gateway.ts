@@ -1,6 +1,6 @@
 import { type Feed, type FrameSocket, SOCKET_DONE, SOCKET_GONE } from "../contract/sessions.ts";
+import { delay } from "../shared/delay.ts";
 import { errorFrame, lastFrame } from "./frames.ts";
-import { pause } from "./pause.ts";
 import { openSink, type SinkOptions, type SseSink } from "./sse-sink.ts";
 import { type TokenWatch, tokenLost } from "./token-watch.ts";
 
@@ -77,7 +77,7 @@ async function follow(feed: Feed, sink: SseSink, options: GatewayOptions): Promi
         if (wait === undefined)
           return await end(errorFrame("the connection to the session was lost", "interrupted", true));
         // The first try after a good connection is made at once.
-        if (failures > 1 || !ending.heard) await pause(wait, stop.signal);
+        if (failures > 1 || !ending.heard) await delay(wait, stop.signal);
         break;
       }
       default:

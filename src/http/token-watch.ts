@@ -1,7 +1,7 @@
+import { delay } from "../shared/delay.ts";
 import type { AppContext, AppDeps } from "./deps.ts";
 import { errorFrame } from "./frames.ts";
 import { tokenCheck } from "./identity.ts";
-import { pause } from "./pause.ts";
 
 /** How the token of an open stream is looked at again. */
 export type TokenWatch = {
@@ -24,7 +24,7 @@ export async function tokenLost(watch: TokenWatch | undefined, stop: AbortSignal
   if (!watch) return undefined;
   let failed = false;
   for (;;) {
-    await pause(failed ? watch.everyMs / 4 : watch.everyMs, stop);
+    await delay(failed ? watch.everyMs / 4 : watch.everyMs, stop);
     if (stop.aborted) return undefined;
     const valid = await watch.isValid().catch(() => undefined);
     if (stop.aborted) return undefined;
