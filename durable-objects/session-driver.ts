@@ -51,7 +51,10 @@ export class SessionDriver {
 
   /** Whether the log calls for a step, or a message waits: somebody must come back to it. */
   get unfinished(): boolean {
-    return this.#ports.journal.tree.standing().kind === "go" || this.#ports.store.queueLength() > 0;
+    const { journal, store } = this.#ports;
+    // Told by one row where nothing is: a look at a session at rest must not read its whole log.
+    if (store.isAtRest()) return false;
+    return journal.tree.standing().kind === "go" || store.queueLength() > 0;
   }
 
   /** Whether a run has not ended yet, parked ones included. */
